@@ -18,7 +18,7 @@ import { createUsageLimits } from "../server/jobs/budgets.ts";
 import { createCheckoutPull, createPushBranch } from "../server/jobs/checkout-pull.ts";
 import { createAnnouncer, createSender } from "../server/jobs/events.ts";
 import { createAppAccess, createGitHubAccess, gitAuthorization } from "../server/jobs/github-access.ts";
-import { IndexKeeper } from "../server/jobs/graph-index.ts";
+import { keepIndexes } from "../server/jobs/graph-index.ts";
 import type { Upkeep } from "../server/jobs/job-dependencies.ts";
 import { createJobHandler } from "../server/jobs/job-handler.ts";
 import type { Metrics } from "../server/metrics/metrics.ts";
@@ -80,7 +80,7 @@ export async function openApp(
   });
   const { queue } = stores;
   const disk = new Disk({ dataFolder: env.dataDir, limitBytes: env.diskLimitBytes, log });
-  const indexes = new IndexKeeper({ log });
+  const indexes = keepIndexes({ log });
 
   const github = openGitHub({ env, log, stores, metrics }, credentials);
   const { webUrl, host } = env.github;

@@ -3,9 +3,10 @@ import { type Context, Hono } from "hono";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Run } from "../server/queue/database.ts";
-import { type Act, keyOf, type Task } from "../server/queue/job.ts";
+import { type Act, askedJob } from "../server/queue/job.ts";
 import type { Queue } from "../server/queue/queue.ts";
 import { type Html, type HtmlPart, html, layout, type SectionPath } from "./html.ts";
+import { readRows } from "./listing.ts";
 import { address } from "./parts.ts";
 import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
 
@@ -123,17 +124,8 @@ export function createActs({ accept, onAccepted, now }: Omit<ActDeps, "run">): D
       .update(JSON.stringify([account, about.id, pull, act, form]))
       .digest("base64url")
       .slice(0, 22);
-    const task: Task = {
-      kind: "act",
-      act,
-      repository: about,
-      pull,
-      id,
-      account,
-      requestedBy: login,
-      headSha: null,
-    };
-    const job = { task, concurrencyKey: keyOf(about, pull), coalesce: false, priority: 10 };
+    const by = { account, requestedBy: login };
+    const job = askedJob({ kind: "act", act, repository: about, pull, id, ...by, headSha: null });
     if (await accept({ id: `page:${id}`, event: "page", action: act.name }, [job])) onAccepted();
     return context.redirect(address(back, { done: act.name }), 303);
   };
@@ -146,8 +138,7 @@ export function actions({ run }: Pick<ActDeps, "run">, doAct: DoAct): Hono<Pages
     const id = context.req.param("id");
     // A database refuses NUL.
     if (!/^[\w-]+$/.test(id)) return context.notFound();
-    const { rows } = await run("SELECT repository, pull FROM run WHERE id = :id", { id });
-    const row = RunRow.optional().parse(rows[0]);
+    const [row] = await readRows(run, RunRow, "SELECT repository, pull FROM run WHERE id = :id", { id });
     const repository = visibleTo(context.var.viewer, row?.repository);
     if (!row || !repository) return context.notFound();
     const section = "/reviews";

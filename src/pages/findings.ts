@@ -16,7 +16,17 @@ import {
   visibleTo,
 } from "./actions.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
-import { between, Day, listRoutes, Paging, type Selection, type Table, Text } from "./listing.ts";
+import {
+  between,
+  conditions,
+  Day,
+  listRoutes,
+  Paging,
+  readRows,
+  type Selection,
+  type Table,
+  Text,
+} from "./listing.ts";
 import {
   address,
   badge,
@@ -47,7 +57,6 @@ import {
   visibleIds,
 } from "./viewer.ts";
 
-const states = ["open", "outdated", "fixed", "withdrawn", "dismissed"] as const;
 export const stateTones: Readonly<Record<string, Tone>> = {
   open: "warn",
   outdated: "calm",
@@ -136,39 +145,29 @@ const Query = z.object({
 });
 type Query = z.infer<typeof Query>;
 
-const byValue = ["severity", "category", "source", "rule"] as const;
-
 async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Selection> {
   const { state, pull, closed_from, closed_to, pull_state, severity, category, source, rule } = query;
-  const ofPull = [
-    ...(closed_from === "" ? [] : ["pull.closed_week >= :closed_from"]),
-    ...(closed_to === "" ? [] : ["pull.closed_week <= :closed_to"]),
-    ...(pull_state === "" ? [] : ["pull.state = :pull_state"]),
-  ];
+  const ofPull = conditions({
+    "pull.closed_week >= :closed_from": closed_from,
+    "pull.closed_week <= :closed_to": closed_to,
+    "pull.state = :pull_state": pull_state,
+  });
+  const filters = conditions({
+    "severity = :severity": severity,
+    "category = :category": category,
+    "source = :source": source,
+    "rule = :rule": rule,
+  });
+  if (ofPull.length > 0)
+    filters.push(
+      `EXISTS (SELECT 1 FROM pull WHERE pull.repository = scanned.repository AND pull.number = scanned.pull AND ${ofPull.join(" AND ")})`,
+    );
   return {
     repositories: await scopeOf(run, viewer, query.repository),
     ...between(query.from, query.to),
-    indexed: [...(state === "" ? [] : ["state = :state"]), ...(pull === "" ? [] : ["pull = :pull"])],
-    filters: [
-      ...byValue.filter((name) => query[name] !== "").map((name) => `${name} = :${name}`),
-      ...(ofPull.length === 0
-        ? []
-        : [
-            `EXISTS (SELECT 1 FROM pull WHERE pull.repository = scanned.repository AND pull.number = scanned.pull AND ${ofPull.join(" AND ")})`,
-          ]),
-    ],
-    parameters: {
-      state,
-      severity,
-      category,
-      source,
-      rule,
-      closed_from,
-      closed_to,
-      pull_state,
-      pull: Number(pull),
-      visible: visibleIds(viewer),
-    },
+    indexed: conditions({ "state = :state": state, "pull = :pull": pull }),
+    filters,
+    parameters: { ...query, pull: Number(pull), visible: visibleIds(viewer) },
   };
 }
 
@@ -179,7 +178,7 @@ const filterForm = (
 ${field("repository", "Repository", query.repository, { list: "repositories", placeholder: "owner/name" })}
 ${repositoryNames(repositories)}
 ${field("pull", "Pull request", query.pull, { type: "number" })}
-${select("state", "State", query.state, choices(states))}
+${select("state", "State", query.state, choices(Object.keys(stateTones)))}
 ${select("severity", "Severity", query.severity, choices(severities))}
 ${select("category", "Category", query.category, choices(Category.options))}
 ${field("rule", "Rule", query.rule)}
@@ -251,27 +250,12 @@ export function findings({ run, webUrl }: PageDeps): Hono<PagesEnv> {
     rows: (rows, names) => findingList(rows, names, links),
     note: html`
 <p class="note">Open: nothing has happened yet. Outdated: its code has changed, and it is not known whether that fixed it. Fixed: a later review saw that the code no longer has it. Withdrawn: a later review no longer reported it, although its code had not changed. Dismissed: a person with write access decided to leave the code as it is.</p>`,
-    csv: {
-      repository: (_, repository) => fullName(repository),
-      pull: ({ pull }) => pull,
-      key: ({ key }) => key,
-      severity: ({ severity }) => severity,
-      category: ({ category }) => category,
-      rule: ({ rule }) => rule,
-      source: ({ source }) => source,
-      state: ({ state }) => state,
-      dismissed_by: ({ dismissed_by }) => dismissed_by,
-      dismissed_how: ({ dismissed_how }) => dismissed_how,
-      reason: ({ reason }) => reason,
-      thumbs_up: ({ thumbs_up }) => thumbs_up,
-      thumbs_down: ({ thumbs_down }) => thumbs_down,
+    csv: "repository pull key severity category rule source state dismissed_by dismissed_how reason thumbs_up thumbs_down delivered_at decided_at place title path line url".split(
+      " ",
+    ),
+    cells: {
       delivered_at: ({ delivered_at }) => iso(delivered_at),
       decided_at: ({ decided_at }) => iso(decided_at),
-      place: ({ place }) => place,
-      title: ({ title }) => title,
-      path: ({ path }) => path,
-      line: ({ line }) => line,
-      url: ({ url }) => url,
     },
   });
 }
@@ -316,9 +300,7 @@ async function findingAt(run: Run, viewer: Viewer, parameters: Record<string, st
   const place = Place.safeParse(parameters).data;
   const repository = visibleTo(viewer, place?.repository);
   if (!place || !repository) return undefined;
-  const row = FindingRow.optional().parse(
-    (await run(one, { ...place, visible: visibleIds(viewer) })).rows[0],
-  );
+  const [row] = await readRows(run, FindingRow, one, { ...place, visible: visibleIds(viewer) });
   return row && { row, repository };
 }
 

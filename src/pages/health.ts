@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { Run } from "../server/queue/database.ts";
 import { type Html, html, layout } from "./html.ts";
+import { readRows } from "./listing.ts";
 import { badge, type Column, column, facts, head, shown, span, type Tone, table, timeOf } from "./parts.ts";
 import type { PagesEnv } from "./viewer.ts";
 
@@ -41,22 +42,18 @@ const tones: Record<Checked["state"], Tone> = { ok: "good", warn: "warn", fail: 
 /** Whether everything works that the server needs: `/health`, for operators. */
 export function health({ run, now, checkAll }: HealthDeps): Hono<PagesEnv> {
   const all = () => checkAll(AbortSignal.timeout(checkPatienceMs)).catch(() => [unended]);
-  const checks = new Checks(all, freshMs, now);
+  const look = repeated(all, freshMs, now);
   return new Hono<PagesEnv>().get("/health", async (context) => {
     const viewer = context.get("viewer");
     if (!viewer.isOperator) {
       const body = html`<p>Only operators of this server see its health. The server names them by the ids of their accounts, in <code>HUNKWISE_OPERATORS</code>. Yours is <code>${viewer.account}</code>.</p>`;
       return context.html(layout({ title: "Health", viewer, section: "/health", body }), 403);
     }
-    const { newest: checked, at, isRunning } = checks.look();
+    const { newest: checked, at, isRunning } = look();
     const time = now();
-    const delivery = z
-      .object({ at: z.int() })
-      .optional()
-      .parse((await run(newestDelivery)).rows[0]);
-    const failed = z
-      .array(FailureRow)
-      .parse((await run(failures, { since: time - failedDays * 86_400_000 })).rows);
+    const [delivery] = await readRows(run, z.object({ at: z.int() }), newestDelivery);
+    const since = time - failedDays * 86_400_000;
+    const failed = await readRows(run, FailureRow, failures, { since });
     const body = html`${facts([
       [
         "Last webhook",
@@ -96,32 +93,31 @@ const failedColumns: Column<z.infer<typeof FailureRow>>[] = [
   column("Run", ({ id }) => html`<code>${id}</code>`),
 ];
 
-/** The last result of something slow. A request starts a new measurement if it is old, and does not wait. */
-export class Checks<Result> {
-  newest: Result | null = null;
+interface Repeated<Result> {
+  newest: Result | null;
   /** When the newest result was there, in milliseconds since 1970. */
-  at: number | null = null;
-  isRunning = false;
-  readonly #check: () => Promise<Result>;
-  readonly #freshMs: number;
-  readonly #now: () => number;
+  at: number | null;
+  isRunning: boolean;
+}
 
-  /** @param check never rejects */
-  constructor(check: () => Promise<Result>, freshMs: number, now: () => number) {
-    this.#check = check;
-    this.#freshMs = freshMs;
-    this.#now = now;
-  }
-
-  look(): this {
-    if (!this.isRunning && (this.at === null || this.#now() - this.at >= this.#freshMs)) void this.#run();
-    return this;
-  }
-
-  async #run(): Promise<void> {
-    this.isRunning = true;
-    this.newest = await this.#check();
-    this.at = this.#now();
-    this.isRunning = false;
-  }
+/**
+ * Looks at the last result of something slow. A look starts a new measurement if that is old, and does not wait.
+ * @param check never rejects
+ */
+export function repeated<Result>(
+  check: (last: Result | null) => Promise<Result>,
+  freshMs: number,
+  now: () => number,
+): () => Readonly<Repeated<Result>> {
+  const state: Repeated<Result> = { newest: null, at: null, isRunning: false };
+  const measure = async () => {
+    state.isRunning = true;
+    state.newest = await check(state.newest);
+    state.at = now();
+    state.isRunning = false;
+  };
+  return () => {
+    if (!state.isRunning && (state.at === null || now() - state.at >= freshMs)) void measure();
+    return state;
+  };
 }

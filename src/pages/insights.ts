@@ -31,6 +31,7 @@ import {
   visibleTo,
 } from "./actions.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
+import { readRows } from "./listing.ts";
 import {
   address,
   type Column,
@@ -128,8 +129,7 @@ async function newestDismissed(
     JOIN pull ON pull.repository = finding.repository AND pull.number = finding.pull AND pull.state = 'merged'
     WHERE finding.repository = :repository AND finding.state = 'dismissed' AND finding.${dimension} = :value
     ORDER BY finding.delivered_at DESC LIMIT 1`;
-  const { rows } = await run(sql, { repository, value });
-  return z.object({ pull: z.int() }).optional().parse(rows[0])?.pull;
+  return (await readRows(run, z.object({ pull: z.int() }), sql, { repository, value }))[0]?.pull;
 }
 
 interface Shown {
@@ -230,10 +230,7 @@ function cards({ totals, times }: Insights, lists: Lists): Html {
   const outcome = (name: string, count: number, state: string) => ({
     name,
     value: linked(lists.findings({ pull_state: "merged", state }), count),
-    note:
-      share(count, whole) === null
-        ? `of ${thousands(whole)} findings`
-        : `${share(count, whole)} of ${thousands(whole)} findings`,
+    note: [share(count, whole), `of ${thousands(whole)} findings`].filter(Boolean).join(" "),
   });
   const { reviews, quiet, cost_usd, unpriced } = totals;
   const all: { name: string; value: HtmlPart; note: HtmlPart }[] = [

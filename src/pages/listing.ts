@@ -5,7 +5,7 @@ import type { Parameters, Result, Run } from "../server/queue/database.ts";
 import { idList, idsIn } from "../server/queue/reader.ts";
 import { type Html, html, layout } from "./html.ts";
 import { address } from "./parts.ts";
-import { type Named, namesOf, type PagesEnv, type Viewer } from "./viewer.ts";
+import { fullName, type Named, namesOf, type PagesEnv, type Viewer } from "./viewer.ts";
 
 /*
  * Lists of a table by time, newest first, a page at a time. No statement reads more than the rows of a few repositories, or so many rows as
@@ -179,6 +179,14 @@ export function ask(run: Run, sql: string, parameters: Parameters): Promise<Resu
   return run(sql, Object.fromEntries(Object.entries(parameters).filter(([name]) => names.has(name))));
 }
 
+/** The rows of a statement in their shape. */
+export const readRows = async <Row>(
+  run: Run,
+  Row: z.ZodType<Row>,
+  sql: string,
+  parameters: Parameters = {},
+): Promise<Row[]> => z.array(Row).parse((await ask(run, sql, parameters)).rows);
+
 const Value = z.union([z.string(), z.number()]);
 const placeOf = (table: Table, row: Record<string, unknown> | undefined): Place =>
   table.order.map((column) => Value.parse(row?.[column]));
@@ -207,6 +215,10 @@ export const Day = z.iso.date().catch("").default("");
 /** Where a list goes on. */
 export const Paging = { older: Text };
 
+/** The conditions whose field was filled in. */
+export const conditions = (fields: Readonly<Record<string, string>>): string[] =>
+  Object.keys(fields).filter((condition) => fields[condition] !== "");
+
 /** The times of the days from one to another, both included. */
 export const between = (from: string, to: string): Pick<Selection, "since" | "until"> => ({
   since: from === "" ? 0 : Date.parse(from),
@@ -226,21 +238,25 @@ interface List<Row, Query> {
   form(query: Query, viewer: Viewer): Html;
   rows(rows: readonly Row[], names: (id: number) => Named): Html;
   note?: Html;
-  csv: Readonly<Record<string, (row: Row, repository: Named) => Cell>>;
+  /** The columns of the file, and how a cell is written that is not the field of that name. */
+  csv: readonly string[];
+  cells: Readonly<Record<string, (row: Row, repository: Named) => Cell>>;
 }
 
 /** The page of a list, at its path, and the file, at its path with `.csv`. */
 export function listRoutes<
-  Row extends { repository: number },
+  Row extends Record<string, Cell> & { repository: number },
   Query extends Record<string, string> & { older: string },
 >(run: Run, list: List<Row, Query>): Hono<PagesEnv> {
-  const { path, title, noun, table } = list;
+  const { path, title, noun, table, csv } = list;
+  const cells: typeof list.cells = { repository: (_, repository) => fullName(repository), ...list.cells };
   const Rows = z.array(list.Row);
   async function* lines(viewer: Viewer, selection: Selection): AsyncGenerator<Cell[]> {
     for await (const part of readAll(run, table, selection, MOST_CSV_ROWS)) {
       const rows = Rows.parse(part);
       const names = await namesOf(run, viewer, rows);
-      for (const row of rows) yield Object.values(list.csv).map((cell) => cell(row, names(row.repository)));
+      for (const row of rows)
+        yield csv.map((name) => cells[name]?.(row, names(row.repository)) ?? row[name] ?? null);
     }
   }
   return new Hono<PagesEnv>()
@@ -259,7 +275,7 @@ ${pager(path, query, part)}${list.note}`;
     .get(`${path}.csv`, async (context) => {
       const viewer = context.get("viewer");
       const selection = await list.select(run, viewer, list.Query.parse(context.req.query()));
-      return csvAnswer(`${path.slice(1)}.csv`, Object.keys(list.csv), lines(viewer, selection));
+      return csvAnswer(`${path.slice(1)}.csv`, csv, lines(viewer, selection));
     });
 }
 

@@ -5,16 +5,7 @@ import type { Logger } from "../core/logger.ts";
 import type { SeenRepository, UserClient } from "../pull/github/user-client.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** The sessions that this process began. They and their tokens are only here, so after a restart people log in again. */
-export interface LiveSessions {
-  /** Begins a session, always with a new id. Returns that id, which only the browser keeps. */
-  start(token: string, account: { id: number; login: string }): string;
-  /**
-  /** What GitHub lets them see; null without a session. Rejects with an AppError if GitHub has not said that for longer than `longestMs`. */
-  viewer(id: string | undefined): Promise<Viewer | null>;
-  end(id: string | undefined): void;
-  endAllOf(account: number): void;
-}
+export type LiveSessions = ReturnType<typeof createLiveSessions>;
 
 interface LiveSessionsOptions {
   client: Pick<UserClient, "repositories" | "revoke">;
@@ -48,8 +39,8 @@ interface Live {
 
 const hashOf = (id: string) => createHash("sha256").update(id).digest("hex");
 
-export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
-  const { client, operators, log, now } = options;
+/** The sessions that this process began. They and their tokens are only here, so after a restart people log in again. */
+export function createLiveSessions({ client, operators, log, now }: LiveSessionsOptions) {
   /** By the hash of the id; the one that was used longest ago is first. */
   const live = new Map<string, Live>();
 
@@ -99,7 +90,8 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
   }
 
   return {
-    start(token, { id: account, login }) {
+    /** Begins a session, always with a new id. Returns that id, which only the browser keeps. */
+    start(token: string, { id: account, login }: { id: number; login: string }): string {
       makeRoom(account);
       const id = randomBytes(32).toString("base64url");
       live.set(hashOf(id), { account, login, token, expiresAt: now() + sessionMs });
@@ -107,7 +99,8 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
       return id;
     },
 
-    async viewer(id) {
+    /** What GitHub lets them see; null without a session. Rejects with an AppError if GitHub has not said that for longer than `longestMs`. */
+    async viewer(id: string | undefined): Promise<Viewer | null> {
       const [hash, session] = find(id) ?? [];
       if (!hash || !session) return null;
       await freshen(hash, session);
@@ -119,7 +112,7 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
       return { account, login, isOperator: operators.has(account), repositories: seen.repositories };
     },
 
-    end(id) {
+    end(id: string | undefined): void {
       const [hash, session] = find(id) ?? [];
       if (!hash || !session) return;
       live.delete(hash);
@@ -130,7 +123,7 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
       });
     },
 
-    endAllOf(account) {
+    endAllOf(account: number): void {
       for (const [hash, session] of live) if (session.account === account) live.delete(hash);
     },
   };
@@ -139,6 +132,4 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
 /** GitHub refuses the token itself: it was revoked, or the account is suspended. */
 const isOver = (error: unknown) =>
   error instanceof AppError &&
-  (error.code === "github_unauthorized" ||
-    error.code === "github_forbidden" ||
-    error.code === "github_not_found");
+  ["github_unauthorized", "github_forbidden", "github_not_found"].includes(error.code);

@@ -104,16 +104,12 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
 
   function refused(context: Context, to: string, error: unknown) {
     if (!(error instanceof AppError) || !error.code.startsWith("github_")) throw error;
-    if (error.code === "github_invalid") {
-      log.warn(`A log-in failed: ${errorLine(error)}`);
-      return context.html(
-        loginPage(to, html`<p>GitHub does not accept its code any more. Log in again.</p>`),
-        400,
-      );
-    }
-    log.error({ err: error }, `A log-in failed: ${errorLine(error)}`);
-    const why = html`<p>GitHub did not let this server find out who you are. Its log says why.</p>`;
-    return context.html(loginPage(to, why), 502);
+    const isOld = error.code === "github_invalid";
+    log[isOld ? "warn" : "error"]({ err: error }, `A log-in failed: ${errorLine(error)}`);
+    const why = isOld
+      ? html`<p>GitHub does not accept its code any more. Log in again.</p>`
+      : html`<p>GitHub did not let this server find out who you are. Its log says why.</p>`;
+    return context.html(loginPage(to, why), isOld ? 400 : 502);
   }
 }
 

@@ -6,7 +6,7 @@ import { askedBy, noticePriority, parseTask, taskName } from "../server/queue/jo
 import { idsIn } from "../server/queue/reader.ts";
 import { purposeOf } from "../server/records/run-summary.ts";
 import { type Html, html, layout } from "./html.ts";
-import { ask } from "./listing.ts";
+import { readRows } from "./listing.ts";
 import {
   badge,
   type Column,
@@ -108,12 +108,11 @@ export function now({ run, webUrl, now: clock, installationConcurrency }: NowDep
     const viewer = context.get("viewer");
     const time = clock();
     const isLive = context.req.query("live") !== undefined;
-    const read = async <Row>(sql: string, Row: z.ZodType<Row>) =>
-      z.array(Row).parse((await ask(run, sql, { now: time, visible: visibleIds(viewer) })).rows);
+    const given = { now: time, visible: visibleIds(viewer) };
     const [waiting, active, known, ended] = await Promise.all([
-      read(waitingJobs(viewer), WaitingRow),
-      read(activeJobs(viewer), ActiveRow),
-      read(workers, WorkerRow),
+      readRows(run, WaitingRow, waitingJobs(viewer), given),
+      readRows(run, ActiveRow, activeJobs(viewer), given),
+      readRows(run, WorkerRow, workers, given),
       newestRuns(run, viewer, 10),
     ]);
     const names = await namesOf(run, viewer, [...waiting, ...active, ...ended]);
@@ -129,7 +128,7 @@ ${isLive ? html`This page loads itself again every 10 seconds. <a href="/">Stop 
 <h2>Running</h2>
 ${active.length > 0 ? activeTable(active.slice(0, MOST_SHOWN), steps, view) : html`<p class="empty">Nothing runs.</p>`}
 <h2>Waiting</h2>
-${waiting.length > 0 ? waitingTable(waiting.slice(0, MOST_SHOWN), (row) => whyWaiting(row, { time, live, limit: installationConcurrency }), view) : html`<p class="empty">Nothing waits.</p>`}
+${waiting.length > 0 ? waitingTable(waiting.slice(0, MOST_SHOWN), (row) => whyWaiting(row, time, live, installationConcurrency), view) : html`<p class="empty">Nothing waits.</p>`}
 ${
   viewer.isOperator &&
   html`<h2>Workers</h2>
@@ -182,7 +181,7 @@ interface Step {
 
 /** What a run is doing, from the newest entries of its record. */
 async function stepOf(run: Run, id: string): Promise<Step | null> {
-  const entries = z.array(EntryRow).parse((await run(newestEntries, { id })).rows);
+  const entries = await readRows(run, EntryRow, newestEntries, { id });
   const [newest] = entries;
   if (!newest) return null;
   const name = entries.map(({ begin }) => stepIn(begin)).find((step) => step !== null) ?? "preparing";
@@ -219,14 +218,8 @@ function activeTable(rows: readonly ActiveRow[], steps: ReadonlyMap<string, Step
   return table("Runs under way", list, rows, { isUnderHeading: true });
 }
 
-interface Circumstances {
-  time: number;
-  live: readonly WorkerRow[];
-  limit: number;
-}
-
 /** The first of the reasons that would have to go. */
-function whyWaiting(row: WaitingRow, { time, live, limit }: Circumstances): Html {
+function whyWaiting(row: WaitingRow, time: number, live: readonly WorkerRow[], limit: number): Html {
   const { run_after: due, joins_since, reason, attempts, runs_before, busy } = row;
   if (due > time) {
     const until = html`${timeOf(due)} (in ${span(due - time)})`;

@@ -21,6 +21,7 @@ import { whyStopped } from "../tasks/shapes/review-result.ts";
 import { doneNotice, pullForm } from "./actions.ts";
 import { findingPath, severityTones, stateTones } from "./findings.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
+import { readRows } from "./listing.ts";
 import {
   badge,
   type Column,
@@ -81,20 +82,19 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
     const repositoryOf = (repository: number | null) =>
       viewer.repositories.find((one) => one.id === repository);
 
-    const row = RunRow.optional().parse((await run(ended, { id })).rows[0]);
+    const [row] = await readRows(run, RunRow, ended, { id });
     if (row) {
       const repository = repositoryOf(row.repository);
       if (!repository) return notFound();
       const story = await storyOf(run, row, viewer);
-      const became = z
-        .array(OutcomeRow)
-        .parse((await run(outcomes, { repository: row.repository, pull: row.pull })).rows);
+      const { repository: of, pull } = row;
+      const became = await readRows(run, OutcomeRow, outcomes, { repository: of, pull });
       const reason = await redactText(row.reason ?? (viewer.isOperator ? await failureOf(run, id) : ""));
       const view = { row: { ...row, reason }, story, became, repository, links, now: now(), retentionMs };
       const body = html`${doneNotice(context)}${storyPage(view)}${pullForm(repository, id)}`;
       return page(titleOf(view), body);
     }
-    const job = UnfinishedRow.optional().parse((await run(unfinished, { id })).rows[0]);
+    const [job] = await readRows(run, UnfinishedRow, unfinished, { id });
     const repository = job && repositoryOf(job.repository);
     if (!job || !repository) return notFound();
     const task = parseTask(job.task);
@@ -107,7 +107,7 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
 
 /** Why it failed, in words for operators: they may name machines and folders of theirs. */
 async function failureOf(run: Run, id: string): Promise<string> {
-  return FailureRow.optional().parse((await run(failure, { id })).rows[0])?.reason ?? "";
+  return (await readRows(run, FailureRow, failure, { id }))[0]?.reason ?? "";
 }
 
 /** Values that look random and are none: ids and names of objects. */
@@ -128,24 +128,17 @@ async function storyOf(
   const { entries, omitted } = await readRecord(run, id, MOST_BYTES);
   if (entries.length === 0) return null;
   const whole = summaryOf(entries, started_at ?? stored_at);
-  const summary = shortened(withFewSteps(viewer.isOperator ? whole : withoutFaults(whole))) as RunSummary;
+  const summary = shortened(withFewSteps(whole, viewer)) as RunSummary;
   return { summary: await redactStrings(summary, keptKeys), omitted };
 }
 
-/** The words of a model's failure name the operator's endpoint. */
-function withoutFaults(summary: RunSummary): RunSummary {
-  const loops = summary.loops.map((loop) => ({
-    ...loop,
-    steps: loop.steps.map((step) => (step.kind === "stopped" ? { ...step, fault: null } : step)),
-  }));
-  return { ...summary, loops };
-}
-
-/** What is left out costs no search for secrets. */
-function withFewSteps(summary: RunSummary): RunSummary {
+/** What is left out costs no search for secrets. The words of a model's failure are for operators alone: they name the endpoint. */
+function withFewSteps(summary: RunSummary, { isOperator }: Viewer): RunSummary {
   let left = MOST_ITEMS;
+  const shownTo = (step: Step): Step =>
+    step.kind === "stopped" && !isOperator ? { ...step, fault: null } : step;
   const loops = summary.loops.map((loop) => {
-    const steps = loop.steps.slice(0, left);
+    const steps = loop.steps.slice(0, left).map(shownTo);
     left -= steps.length;
     return { ...loop, steps };
   });

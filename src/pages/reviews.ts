@@ -4,7 +4,17 @@ import { plural, thousands } from "../report/outcome.ts";
 import type { Run } from "../server/queue/database.ts";
 import { idsIn } from "../server/queue/reader.ts";
 import { type Html, html } from "./html.ts";
-import { between, Day, listRoutes, Paging, readPart, type Selection, type Table, Text } from "./listing.ts";
+import {
+  between,
+  conditions,
+  Day,
+  listRoutes,
+  Paging,
+  readPart,
+  type Selection,
+  type Table,
+  Text,
+} from "./listing.ts";
 import {
   badge,
   type Column,
@@ -38,7 +48,6 @@ export interface PageDeps {
 
 const runKinds =
   "review dry_run ask describe fix prove reply resolve pause resume remember dismiss demote help".split(" ");
-const outcomes = ["done", "skipped", "superseded", "failed"] as const;
 export const tones: Readonly<Record<string, Tone>> = {
   done: "good",
   skipped: "calm",
@@ -132,17 +141,16 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
   const searched = await scopeOf(run, viewer, search.repository ?? "");
   const repositories =
     named === null || searched === null ? (named ?? searched) : named.filter((id) => searched.includes(id));
-  const { outcome, kind } = query;
-  const { pull = null, head = null, login = null } = search;
-  const filters = [
-    ...(outcome === "" ? [] : ["outcome = :outcome"]),
-    ...(query.result === "" ? [] : [results[query.result]]),
-    ...(kind === "" ? [] : ["kind = :kind"]),
-    ...(login === null ? [] : ["lower(requested_by) = :login"]),
-  ];
+  const { outcome, kind, result } = query;
+  const { pull = null, head = null, login = "" } = search;
+  const given = conditions({
+    "outcome = :outcome": outcome,
+    "kind = :kind": kind,
+    "lower(requested_by) = :login": login,
+  });
   return {
     repositories,
-    filters,
+    filters: result === "" ? given : [...given, results[result]],
     ...between(query.from, query.to),
     indexed: pull === null ? [] : ["pull = :pull"],
     // Names of objects are hexadecimal: `g` is the first letter beyond.
@@ -156,7 +164,7 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
       pull,
       head,
       beyond: `${head}g`,
-      login: login?.toLowerCase() ?? null,
+      login: login.toLowerCase(),
       visible: visibleIds(viewer),
     },
   };
@@ -176,7 +184,7 @@ ${field("q", "Search", query.q, { type: "search", placeholder: "#12, owner/name,
 ${field("repository", "Repository", query.repository, { list: "repositories", placeholder: "owner/name" })}
 ${repositoryNames(repositories)}
 ${select("kind", "What", query.kind, choices(runKinds))}
-${select("outcome", "Outcome", query.outcome, choices(outcomes))}
+${select("outcome", "Outcome", query.outcome, choices(Object.keys(tones)))}
 ${select("result", "Review", query.result, choices(Object.keys(results)))}
 ${field("from", "From", query.from, { type: "date" })}
 ${field("to", "To", query.to, { type: "date" })}
@@ -276,33 +284,16 @@ export function reviews({ run, webUrl }: PageDeps): Hono<PagesEnv> {
     select: selectionOf,
     form: filterForm,
     rows: (rows, names) => runTable("Runs that have ended, newest first", rows, names, links),
-    csv: {
-      id: ({ id }) => id,
+    csv: "id ended_at repository pull kind origin requested_by head outcome reason attempts hunks_served hunks_total complete findings posted turns prompt_tokens cached_tokens completion_tokens cost_usd unpriced_turns waited_seconds ran_seconds".split(
+      " ",
+    ),
+    cells: {
       ended_at: ({ ended_at }) => new Date(ended_at).toISOString(),
-      repository: (_, repository) => fullName(repository),
-      pull: ({ pull }) => pull,
-      kind: ({ kind }) => kind,
-      origin: ({ origin }) => origin,
-      requested_by: ({ requested_by }) => requested_by,
-      head: ({ head }) => head,
-      outcome: ({ outcome }) => outcome,
-      reason: ({ reason }) => reason,
-      attempts: ({ attempts }) => attempts,
-      hunks_served: ({ hunks_served }) => hunks_served,
-      hunks_total: ({ hunks_total }) => hunks_total,
       complete: ({ is_complete }) => is_complete,
-      findings: ({ findings }) => findings,
-      posted: ({ posted }) => posted,
-      turns: ({ turns }) => turns,
-      prompt_tokens: ({ prompt_tokens }) => prompt_tokens,
-      cached_tokens: ({ cached_tokens }) => cached_tokens,
-      completion_tokens: ({ completion_tokens }) => completion_tokens,
-      cost_usd: ({ cost_usd }) => cost_usd,
       unpriced_turns: ({ unpriced }) => unpriced,
       waited_seconds: (row) => timesOf(row).waited / 1_000,
-      ran_seconds: (row) => secondsOf(timesOf(row).ran),
+      ran_seconds: ({ started_at, ended_at }) =>
+        started_at === null ? null : (ended_at - started_at) / 1_000,
     },
   });
 }
-
-const secondsOf = (milliseconds: number | null) => (milliseconds === null ? null : milliseconds / 1_000);

@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
@@ -15,7 +15,7 @@ import { anonymousOctokit } from "../server/webhooks/app-auth.ts";
 import { refuseWriting } from "../server/webhooks/health.ts";
 import { type Answer, type Handler, listen, type RunningServer } from "../server/webhooks/http.ts";
 import type { Pages } from "../server/webhooks/server.ts";
-import { type Checked, Checks } from "./health.ts";
+import { type Checked, repeated } from "./health.ts";
 import { type Html, html, notice } from "./html.ts";
 import { style } from "./style.ts";
 
@@ -36,28 +36,24 @@ const besidePackage = (name: string) => resolve(import.meta.dirname, "../..", na
 const appFile = besidePackage("app.yml");
 const contentsWriteFile = besidePackage("app.contents-write.yml");
 
-interface ServerAddresses {
-  home: string;
-  webhook: string;
-  redirect: string;
-  login: string;
-}
-
 /**
  * The manifest from which GitHub creates the App: `app.yml` with the addresses of this server, and with `app.contents-write.yml` if the App
  * should write code. @throws AppError `config_invalid` if a file cannot be used.
  */
-function appManifest(addresses: ServerAddresses, contents: "read" | "write"): object {
+function appManifest(env: Env, choices: Choices): object {
+  const { address, visited, contents } = choices;
   const app = readAs(AppFile, appFile);
   const more = contents === "write" ? readAs(VariantFile, contentsWriteFile).default_permissions : {};
+  // A proxy may not say that it speaks HTTPS, and the person does.
+  const home = URL.parse(address)?.host === URL.parse(visited)?.host ? address : visited;
   return {
     ...app,
     default_permissions: { ...app.default_permissions, ...more },
-    url: addresses.home,
-    hook_attributes: { url: addresses.webhook, active: true },
-    redirect_url: addresses.redirect,
+    url: address,
+    hook_attributes: { url: webhookOf(env, choices), active: true },
+    redirect_url: home + paths.created,
     // People log in to the pages when they open them, and not when they install the App.
-    callback_urls: [addresses.login],
+    callback_urls: [`${address}/login/callback`],
     request_oauth_on_install: false,
   };
 }
@@ -69,28 +65,18 @@ function readAs<Data>(schema: z.ZodType<Data>, file: string): Data {
   throw new AppError("config_invalid", `${file} cannot be used: ${issue?.path.join(".")} ${issue?.message}`);
 }
 
-/** The page on which a person creates an App from a manifest; GitHub returns `state`. */
-function createAppUrl(env: Env, organization: string | null, state: string): string {
-  const place = organization ? `/organizations/${organization}/settings/apps/new` : "/settings/apps/new";
-  return `${env.github.webUrl}${place}?state=${state}`;
-}
-
 function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
   const pairs = (headers.cookie ?? "").split(";").map((pair) => pair.trim());
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
 /** Scheme, host and port by which the visitor reached this server, also through a proxy. */
-function addressOf({ headers }: IncomingMessage): string | undefined {
-  const scheme = first(headers, "x-forwarded-proto") ?? "http";
-  const host = first(headers, "x-forwarded-host") ?? headers.host ?? "";
+function addressOf({ headers, headersDistinct }: IncomingMessage): string | undefined {
+  const first = (name: string) => headersDistinct[name]?.[0]?.split(",")[0]?.trim();
+  const scheme = first("x-forwarded-proto") ?? "http";
+  const host = first("x-forwarded-host") ?? headers.host ?? "";
   const plain = /^https?$/.test(scheme) && /^([\w.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/i.test(host);
   return plain ? `${scheme}://${host}` : undefined;
-}
-
-function first(headers: IncomingHttpHeaders, name: string): string | undefined {
-  const value = headers[name];
-  return typeof value === "string" ? value.split(",")[0]?.trim() : undefined;
 }
 
 /** What a check of the configured model found. `remedy` is null if there is no problem. */
@@ -139,7 +125,7 @@ export async function startSetup(options: SetupOptions): Promise<RunningSetup> {
   const done = Promise.withResolvers<void>();
   const stopped = new AbortController();
   const model = watchModel(options, stopped.signal);
-  const report = () => (env.model === null ? null : model.look().newest);
+  const report = () => (env.model === null ? null : model().newest);
   const page = createSetupPage(env, log, key, report, done.resolve);
   const handler: Handler = async (request, url) => {
     if (url.pathname === "/healthz") return { status: 200, body: "ok" };
@@ -173,27 +159,22 @@ export async function startSetup(options: SetupOptions): Promise<RunningSetup> {
 const recheckMs = 60_000;
 
 /** Checks the model when someone looks, at most once a minute, until the signal fires. */
-function watchModel(options: SetupOptions, stopped: AbortSignal): Checks<ModelReport> {
+function watchModel(options: SetupOptions, stopped: AbortSignal) {
   const { log, checkModel, modelLimitMs = 60_000, now = Date.now } = options;
-  const checks = new Checks(
-    async () => {
-      const limit = AbortSignal.timeout(modelLimitMs);
-      const found = await checkModel(AbortSignal.any([limit, stopped])).catch(
-        (error: unknown): ModelReport => ({
-          state: "fail",
-          says: limit.aborted ? `It did not answer within ${modelLimitMs / 1_000} s` : errorLine(error),
-          remedy: (error instanceof AppError && error.remedy) || null,
-        }),
-      );
-      const line = [`The model: ${found.says}`, found.remedy].filter(Boolean).join(". ");
-      if (!stopped.aborted && found.state !== checks.newest?.state)
-        log[found.state === "ok" ? "info" : "warn"](line);
-      return found;
-    },
-    recheckMs,
-    now,
-  );
-  return checks;
+  const check = async (last: ModelReport | null) => {
+    const limit = AbortSignal.timeout(modelLimitMs);
+    const found = await checkModel(AbortSignal.any([limit, stopped])).catch(
+      (error: unknown): ModelReport => ({
+        state: "fail",
+        says: limit.aborted ? `It did not answer within ${modelLimitMs / 1_000} s` : errorLine(error),
+        remedy: (error instanceof AppError && error.remedy) || null,
+      }),
+    );
+    const line = [`The model: ${found.says}`, found.remedy].filter(Boolean).join(". ");
+    if (!stopped.aborted && found.state !== last?.state) log[found.state === "ok" ? "info" : "warn"](line);
+    return found;
+  };
+  return repeated(check, recheckMs, now);
 }
 
 function createSetupPage(
@@ -337,22 +318,23 @@ function originOf(written: string): string | null {
   return url.href === `${url.origin}/` ? url.origin : null;
 }
 
-interface Step {
-  name: string;
-  state: "done" | "attention" | "missing" | "next" | "waiting";
-  word: string;
-  body: Html;
-}
+type StepState = "done" | "attention" | "missing" | "next" | "waiting";
+/** Its state, for the style of the page and in words, and what is to be read about it. */
+type Step = [state: StepState, word: string, body: Html];
 
 function steps(env: Env, choices: Choices, state: string, report: ModelReport | null): Html {
   const address = addressStep(env, choices);
-  const all = [address, modelStep(env, choices, report), appStep(env, choices, state, address)];
-  const missing = all.filter(({ state }) => state === "missing" || state === "next").map(({ name }) => name);
+  const all = {
+    Address: address,
+    Model: modelStep(env, choices, report),
+    "GitHub App": appStep(env, choices, state, address),
+  };
+  const missing = Object.entries(all).filter(([, [state]]) => state === "missing" || state === "next");
   return html`<p>Three steps until Hunkwise reviews pull requests, in any order; the model may also follow later. ${
-    missing.length > 0 && html`<strong>Missing: ${missing.join(", ")}.</strong>`
+    missing.length > 0 && html`<strong>Missing: ${missing.map(([name]) => name).join(", ")}.</strong>`
   }</p>
-<ol class="steps">${all.map(
-    ({ name, state, word, body }, at) => html`
+<ol class="steps">${Object.entries(all).map(
+    ([name, [state, word, body]], at) => html`
 <li id="step-${at + 1}" class="${state}"><h2>${at + 1}. ${name} <span class="state">${word}</span></h2>
 ${body}</li>`,
   )}
@@ -368,11 +350,11 @@ function addressStep(env: Env, choices: Choices): Step {
   const { address, visited, badAddress } = choices;
   const webhook = webhookOf(env, choices);
   const reach = reachOfHost(URL.parse(webhook)?.hostname ?? "");
-  const step = (state: Step["state"], word: string, about: Html): Step => {
+  const step = (state: StepState, word: string, about: Html): Step => {
     const form = env.webhookProxyUrl === null && addressForm(choices, state === "done");
     const body = html`<p>GitHub will send webhooks to <code>${webhook}</code>.</p>
 ${about}${form}`;
-    return { name: "Address", state, word, body };
+    return [state, word, body];
   };
   if (badAddress !== null)
     return step(
@@ -440,69 +422,52 @@ function addressForm(choices: Choices, isDone: boolean): Html {
 }
 
 function modelStep(env: Env, choices: Choices, report: ModelReport | null): Step {
-  const name = "Model";
   if (env.model === null)
-    return {
-      name,
-      state: "missing",
-      word: "None",
-      body: html`<p>Without a model, reviews use only the built-in analyzers: they find committed secrets and some kinds of mistakes, and
+    return [
+      "missing",
+      "None",
+      html`<p>Without a model, reviews use only the built-in analyzers: they find committed secrets and some kinds of mistakes, and
 read nothing else. To have a model read the changes, set one of these in the environment or in <code>.env</code>, and start Hunkwise
 again, now or later:</p>
 <ul><li><code>OPENAI_API_KEY</code></li><li><code>ANTHROPIC_API_KEY</code></li>
 <li><code>OPENAI_BASE_URL</code> and <code>HUNKWISE_MODEL</code>, for any server with Chat Completions, also a local one</li></ul>`,
-    };
+    ];
   const again = (words: string) => html`<a href="${linkTo(choices, 2)}">${words}</a>`;
   if (report === null)
-    return {
-      name,
-      state: "waiting",
-      word: "Being asked",
-      body: html`<p>Hunkwise is sending <code>${env.model.name}</code> a short request. ${again("Look again")}</p>`,
-    };
-  const { state, word } = {
-    ok: { state: "done", word: "Answers" } as const,
-    warn: { state: "attention", word: "Needs attention" } as const,
-    fail: { state: "missing", word: "Does not work" } as const,
+    return [
+      "waiting",
+      "Being asked",
+      html`<p>Hunkwise is sending <code>${env.model.name}</code> a short request. ${again("Look again")}</p>`,
+    ];
+  const [state, word] = {
+    ok: ["done", "Answers"] as const,
+    warn: ["attention", "Needs attention"] as const,
+    fail: ["missing", "Does not work"] as const,
   }[report.state];
-  return {
-    name,
+  return [
     state,
     word,
-    body: html`<p>Hunkwise sent <code>${env.model.name}</code> a short request.</p>
+    html`<p>Hunkwise sent <code>${env.model.name}</code> a short request.</p>
 ${
   state !== "done" &&
   html`<p>The log of Hunkwise says what is wrong, and what to do. Until then, reviews fail or use only the analyzers. A correction of the
 environment needs a new start; otherwise, ${again("look again")} in a minute.</p>`
 }`,
-  };
+  ];
 }
 
-function appStep(env: Env, choices: Choices, state: string, address: Step): Step {
+function appStep(env: Env, choices: Choices, state: string, [reach]: Step): Step {
   const { organization, isChosen } = choices;
-  const name = "GitHub App";
-  const owner = organization === "" ? null : organization;
-  const isBad = owner !== null && !organizationName.test(owner);
-  if (address.state === "missing")
-    return {
-      name,
-      state: "missing",
-      word: "Needs an address",
-      body: html`<p>GitHub creates the App with the address of step 1, and refuses one that it cannot reach.</p>${haveOne(env, choices)}`,
-    };
+  const isBad = organization !== "" && !organizationName.test(organization);
+  if (reach === "missing")
+    return [
+      "missing",
+      "Needs an address",
+      html`<p>GitHub creates the App with the address of step 1, and refuses one that it cannot reach.</p>${haveOne(env, choices)}`,
+    ];
   if (!isChosen || isBad)
-    return {
-      name,
-      state: "next",
-      word: "To do",
-      body: html`${chooseForm(choices, isBad)}${haveOne(env, choices)}`,
-    };
-  return {
-    name,
-    state: "next",
-    word: "Ready to create",
-    body: createForm(env, choices, owner, state),
-  };
+    return ["next", "To do", html`${chooseForm(choices, isBad)}${haveOne(env, choices)}`];
+  return ["next", "Ready to create", createForm(env, choices, state)];
 }
 
 const chooseForm = (
@@ -522,29 +487,20 @@ repositories of its owner.</small></p>
 pull request, and for rules that <code>/remember</code> proposes in a pull request. You can grant it later.</small></p>
 <button>Continue</button></form>`;
 
-function createForm(env: Env, choices: Choices, owner: string | null, state: string): Html {
-  const { address, visited, contents } = choices;
-  const login = `${address}/login/callback`;
-  // A proxy may not say that it speaks HTTPS, and the person does.
-  const home = URL.parse(address)?.host === URL.parse(visited)?.host ? address : visited;
-  const addresses = {
-    home: address,
-    webhook: webhookOf(env, choices),
-    redirect: home + paths.created,
-    login,
-  };
+function createForm(env: Env, choices: Choices, state: string): Html {
+  const { webUrl } = env.github;
+  const owner = choices.organization === "" ? null : choices.organization;
+  const place = owner === null ? "" : `/organizations/${owner}`;
   return html`<dl><dt>Owner</dt><dd>${
-    owner === null
-      ? "your own account"
-      : html`the organisation <a href="${env.github.webUrl}/${owner}">${owner}</a>`
+    owner === null ? "your own account" : html`the organisation <a href="${webUrl}/${owner}">${owner}</a>`
   }</dd>
-<dt>Code</dt><dd>${contents === "write" ? "read and write" : "read only"}</dd></dl>
+<dt>Code</dt><dd>${choices.contents === "write" ? "read and write" : "read only"}</dd></dl>
 <p>GitHub shows what the App may do and asks for its name. Then you choose the repositories that it reviews.${
     owner !== null &&
     html` If GitHub answers with a 404, the organisation does not exist, or you are not an owner of it.`
   }</p>
-<form action="${createAppUrl(env, owner, state)}" method="post">
-<input type="hidden" name="manifest" value="${JSON.stringify(appManifest(addresses, contents))}">
+<form action="${webUrl}${place}/settings/apps/new?state=${state}" method="post">
+<input type="hidden" name="manifest" value="${JSON.stringify(appManifest(env, choices))}">
 <button class="primary">Create the App on GitHub</button>
 <a href="${linkTo(choices, 3, ["key", "address"])}">Choose again</a></form>`;
 }

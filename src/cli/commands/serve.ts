@@ -92,7 +92,7 @@ async function work(
     const operator = await startOperator(env, app);
     const server = await listen?.(() => worker?.wake());
     worker = await app.startWorker();
-    const { keepReconciling } = await import("../../server/jobs/reconcile/reconcile-app.ts");
+    const { keepReconciling } = await import("../../server/jobs/reconcile/reconcile.ts");
     const everyMs = env.times.reconcileEveryMs;
     // Nobody awaits its end: an unresponsive database would delay that of the process.
     void keepReconciling({ queue, notes, everyMs, onEnqueued: worker.wake, log: app.log }, signal);

@@ -58,14 +58,15 @@ interface Spread {
   p90_ms: number;
 }
 
-export interface OftenDismissed {
-  repository: string;
-  dimension: "rule" | "source" | "category";
-  value: string;
-  dismissed: number;
-  fixed: number;
-  findings: number;
-}
+const DismissedRow = z.object({
+  repository: z.int(),
+  dimension: z.enum(["rule", "source", "category"]),
+  value: z.string(),
+  dismissed: z.int(),
+  fixed: z.int(),
+  findings: z.int(),
+});
+export type OftenDismissed = Omit<z.infer<typeof DismissedRow>, "repository"> & { repository: string };
 
 export interface Insights {
   /** The first Monday, and the last Sunday. */
@@ -163,16 +164,6 @@ function statementsFor({ repositories }: Pick<InsightsQuestion, "repositories">)
 
 const DimensionRows = z.array(Outcomes.extend({ dimension: z.enum(dimensions), value: z.string() }));
 const ModelRows = z.array(Paid.extend({ model: z.string() }));
-const DismissedRows = z.array(
-  z.object({
-    repository: z.int(),
-    dimension: z.enum(["rule", "source", "category"]),
-    value: z.string(),
-    dismissed: z.int(),
-    fixed: z.int(),
-    findings: z.int(),
-  }),
-);
 const SpreadRows = z.array(z.object({ value: z.int() }));
 const NameRows = z.array(z.object({ id: z.int(), owner: z.string(), name: z.string() }));
 
@@ -204,7 +195,7 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
     lines("repository"),
     ask(DimensionRows, statements.dimensions, weeks),
     ask(ModelRows, statements.models, weeks),
-    ask(DismissedRows, statements.oftenDismissed, weeks),
+    ask(z.array(DismissedRow), statements.oftenDismissed, weeks),
     ask(SpreadRows, statements.spread("started_at - stored_at"), times),
     ask(SpreadRows, statements.spread("ended_at - started_at"), times),
   ]);
@@ -331,28 +322,21 @@ export const severeOnly = (category: string): string =>
 /** What a repository can do about findings that its people dismiss again and again. */
 export function demotionOf({ dimension, value, dismissed, findings }: OftenDismissed): Demotion {
   const evidence = `people dismissed ${dismissed} of ${findings}`;
-  switch (dimension) {
-    case "rule":
-      return {
-        does: `Lower the severity of the rule ${value}, say more exactly what it means, or narrow its files: ${evidence} of its findings.`,
-        lines: null,
-      };
-    case "source":
-      return toolOf(value) === null
-        ? {
-            does: `Switch the rule ${value} off, or only for some files: ${evidence} of its findings.`,
-            lines: stringify({ rules: { [value]: "off" } }),
-          }
-        : {
-            does: `Switch it off in ${toolOf(value)}, whose results these are: ${evidence}.`,
-            lines: null,
-          };
-    case "category":
-      return {
-        does: `Ask the reviewer to report findings about ${value} only if they are severe: ${evidence}.`,
-        lines: stringify({
-          instructions: [{ path: "**", text: severeOnly(value) }],
-        }),
-      };
-  }
+  const demotion = (does: string, lines: object | null) => ({ does, lines: lines && stringify(lines) });
+  if (dimension === "rule")
+    return demotion(
+      `Lower the severity of the rule ${value}, say more exactly what it means, or narrow its files: ${evidence} of its findings.`,
+      null,
+    );
+  if (dimension === "category")
+    return demotion(
+      `Ask the reviewer to report findings about ${value} only if they are severe: ${evidence}.`,
+      { instructions: [{ path: "**", text: severeOnly(value) }] },
+    );
+  const tool = toolOf(value);
+  return tool === null
+    ? demotion(`Switch the rule ${value} off, or only for some files: ${evidence} of its findings.`, {
+        rules: { [value]: "off" },
+      })
+    : demotion(`Switch it off in ${tool}, whose results these are: ${evidence}.`, null);
 }

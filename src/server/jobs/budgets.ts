@@ -1,12 +1,12 @@
-import { factsOf, type Model, type Usage } from "../../agent/llm/model.ts";
+import { factsOf, type Model } from "../../agent/llm/model.ts";
 import type { LoopEntry } from "../../agent/record/trajectory.ts";
+import type { RepoConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Limits } from "../../tasks/shapes/review-input.ts";
 import { askedBy, type ClaimedJob, type RepositoryRef } from "../queue/job.ts";
 import {
   dayOf,
   monthOf,
-  type Payer,
   type QuotaEntry,
   type QuotaLimit,
   type Quotas,
@@ -17,18 +17,6 @@ import {
 export interface SpendingLimits {
   tokens: number | null;
   costUsd: number | null;
-}
-
-interface BudgetOptions {
-  spending: Spending;
-  by: Payer;
-  /** The pull request's limits, from its repository's configuration. */
-  ofPull: SpendingLimits;
-  /** The installation's limits, from the operator. */
-  ofInstallation: SpendingLimits;
-  /** The limits of the installation for a month, from its organisation's policy. */
-  ofMonth: SpendingLimits;
-  now(): number;
 }
 
 interface Left extends SpendingLimits {
@@ -43,21 +31,41 @@ interface Left extends SpendingLimits {
 /** Nothing starts with fewer tokens left than this: every request needs more. */
 const leastTokens = 1_000;
 
+interface BudgetedJob {
+  id: string;
+  task: { repository: Pick<RepositoryRef, "installation" | "id">; pull: number };
+}
+
+interface BudgetConfig {
+  budget: Pick<RepoConfig["budget"], "day">;
+  policy?: { month: RepoConfig["budget"]["day"] } | null | undefined;
+}
+
+interface BudgetDependencies {
+  /** `dailyBudget` is the operator's, for each installation. */
+  limits: { spending: Spending; dailyBudget: SpendingLimits };
+  now(): number;
+}
+
+export type Budget = ReturnType<typeof budgetOf>;
+
 /** The budgets of a review, checked before each model turn and charged after it. A turn without a known price counts only by its tokens. */
-export class Budget {
-  readonly #options: BudgetOptions;
+export function budgetOf(
+  { id, task: { repository, pull } }: BudgetedJob,
+  { budget, policy }: BudgetConfig,
+  { limits: { spending, dailyBudget }, now }: BudgetDependencies,
+) {
+  const { installation } = repository;
+  const by = { job: id, installation, repository: repository.id, pull };
+  const ofPull = { tokens: budget.day.tokens, costUsd: budget.day.cost_usd };
+  const ofMonth = { tokens: policy?.month.tokens ?? null, costUsd: policy?.month.cost_usd ?? null };
 
-  constructor(options: BudgetOptions) {
-    this.#options = options;
-  }
-
-  async left(): Promise<Left> {
-    const { spending, by, ofPull, ofInstallation, ofMonth, now } = this.#options;
+  async function left(): Promise<Left> {
     const [day, month] = [dayOf(now()), monthOf(now())];
-    const everyone = { installation: by.installation };
+    const everyone = { installation };
     const budgets = [
       { of: "today's budget for this pull request", limits: ofPull, period: day, scope: by },
-      { of: "today's budget for its installation", limits: ofInstallation, period: day, scope: everyone },
+      { of: "today's budget for its installation", limits: dailyBudget, period: day, scope: everyone },
       { of: "this month's budget of its organisation", limits: ofMonth, period: month, scope: everyone },
     ] as const;
     const left: Left = { tokens: null, costUsd: null, usedUp: null };
@@ -72,36 +80,29 @@ export class Budget {
   }
 
   /** Rejects with `budget_spent` when nothing is left. */
-  async require(): Promise<void> {
-    const { usedUp } = await this.left();
-    if (usedUp) throw budgetSpent(usedUp);
+  async function requireLeft(): Promise<void> {
+    const { usedUp } = await left();
+    if (usedUp) throw new AppError("budget_spent", `${usedUp} is used up`);
   }
 
-  /** The model with a budget check before each request, which rejects with `budget_spent` when nothing is left. */
-  meter(model: Model): Model {
-    return {
+  return {
+    left,
+    require: requireLeft,
+
+    /** The model with a budget check before each request, which rejects with `budget_spent` when nothing is left. */
+    meter: (model: Model): Model => ({
       ...factsOf(model),
       costOf: (usage) => model.costOf?.(usage) ?? null,
-      respond: async (request, signal) => {
-        await this.require();
+      async respond(request, signal) {
+        await requireLeft();
         const turn = await model.respond(request, signal);
-        await this.#charge(turn.usage.answeredBy ?? model.name, turn.usage);
+        const { answeredBy, promptTokens, cachedTokens, completionTokens, costUsd } = turn.usage;
+        const paid = { promptTokens, cachedTokens, completionTokens, costUsd };
+        await spending.charge(by, { model: answeredBy ?? model.name, ...paid }, now());
         return turn;
       },
-    };
-  }
-
-  async #charge(
-    model: string,
-    { promptTokens, cachedTokens, completionTokens, costUsd }: Usage,
-  ): Promise<void> {
-    const { spending, by, now } = this.#options;
-    await spending.charge(by, { model, promptTokens, cachedTokens, completionTokens, costUsd }, now());
-  }
-}
-
-function budgetSpent(which: NonNullable<Left["usedUp"]>): AppError {
-  return new AppError("budget_spent", `${which} is used up`);
+    }),
+  };
 }
 
 /** The limits of a review with this much left. Recorded turns count against them but were charged before, so they are added on top. */
@@ -111,7 +112,7 @@ export function withinBudget(limits: Limits, left: SpendingLimits, recorded: rea
   const costUsd = turns.reduce((sum, one) => sum + (one.costUsd ?? 0), 0);
   return {
     ...limits,
-    tokens: smaller(limits.tokens, left.tokens === null ? null : Math.max(1, left.tokens + tokens)),
+    tokens: left.tokens === null ? limits.tokens : Math.min(limits.tokens, Math.max(1, left.tokens + tokens)),
     costUsd: smaller(limits.costUsd, left.costUsd === null ? null : Math.max(1e-9, left.costUsd + costUsd)),
   };
 }
@@ -127,8 +128,6 @@ function isUsedUp({ tokens, costUsd }: SpendingLimits): boolean {
   return (tokens !== null && tokens < leastTokens) || (costUsd !== null && costUsd <= 0);
 }
 
-function smaller(one: number, other: number | null): number;
-function smaller(one: number | null, other: number | null): number | null;
 function smaller(one: number | null, other: number | null): number | null {
   if (one === null || other === null) return one ?? other;
   return Math.min(one, other);
@@ -146,13 +145,7 @@ export interface MostUsage {
   installationReviewsADay: number;
 }
 
-/** Keeps one person, pull request or installation from using up everything: time, money and GitHub's patience. */
-export interface UsageLimits {
-  /** Whether the person who asked for the job may ask that much. Strangers are counted, too. */
-  mayAsk(job: ClaimedJob): Promise<boolean>;
-  /** Rejects with `budget_spent` beyond a limit, with a public message. A job counts once for each head that it starts to review. */
-  requireReview(of: ReviewToBegin): Promise<void>;
-}
+export type UsageLimits = ReturnType<typeof createUsageLimits>;
 
 interface ReviewToBegin {
   id: string;
@@ -170,14 +163,16 @@ interface UsageLimitsOptions {
 
 const hourMs = 3_600_000;
 
-export function createUsageLimits({ quotas, most, now }: UsageLimitsOptions): UsageLimits {
+/** Keeps one person, pull request or installation from using up everything: time, money and GitHub's patience. */
+export function createUsageLimits({ quotas, most, now }: UsageLimitsOptions) {
   const { commandsAnHour, pullReviewsADay, authorReviewsADay, installationReviewsADay } = most;
   const enter = async (entry: QuotaEntry, limits: readonly QuotaLimit[]) => {
     const inForce = limits.filter((limit) => limit.most > 0);
     return inForce.length > 0 ? quotas.take(entry, inForce) : null;
   };
   return {
-    async mayAsk({ id, task }) {
+    /** Whether the person who asked for the job may ask that much. Strangers are counted, too. */
+    async mayAsk({ id, task }: ClaimedJob): Promise<boolean> {
       const login = askedBy(task);
       if (login === null || !("repository" in task)) return true;
       const { repository } = task;
@@ -187,7 +182,8 @@ export function createUsageLimits({ quotas, most, now }: UsageLimitsOptions): Us
       return (await enter(entry, [limit])) === null;
     },
 
-    async requireReview({ id, repository, pull, head, author }) {
+    /** Rejects with `budget_spent` beyond a limit, with a public message. A job counts once for each head that it starts to review. */
+    async requireReview({ id, repository, pull, head, author }: ReviewToBegin): Promise<void> {
       const at = now();
       const since = Date.parse(dayOf(at));
       const ofPull = { scope: `pull ${repository.id}#${pull}`, most: pullReviewsADay, since };

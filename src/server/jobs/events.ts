@@ -21,10 +21,12 @@ import { outcomeOf } from "../../report/outcome.ts";
 import type { ReviewResult } from "../../tasks/shapes/review-result.ts";
 import { type RetryOptions, retryWhileUnavailable } from "../queue/database.ts";
 import {
+  askedBy,
   type ClaimedJob,
   type JobOutcome,
   type NotifyTask,
   noticePriority,
+  originOf,
   type ReviewTask,
 } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
@@ -50,7 +52,7 @@ export async function announceEnd(
   const { task } = job;
   const { events } = deps.record;
   if (!events || !("pull" in task)) return;
-  const about = { ...aboutOf({ ...job, task }, head, deps), ...originOf(task) };
+  const about = { ...aboutOf({ ...job, task }, head, deps), ...requestOf(task) };
   const event = eventAt(type, deps.now(), { ...about, reason });
   await events.announce([{ repository: task.repository, key: `${type} ${job.id} ${head}`, event }]);
 }
@@ -75,7 +77,7 @@ export async function announceReview(published: Published, result: ReviewResult,
   const { hunks_total, hunks_served, files_total } = result.coverage;
   const completed = eventAt("review.completed", at, {
     ...about,
-    ...originOf(job.task),
+    ...requestOf(job.task),
     base_sha: pull.baseSha,
     mode: job.task.mode === "full" ? "full" : "new",
     outcome: outcomeOf(result),
@@ -139,18 +141,10 @@ function aboutOf({ id, task }: PullJob, head: string | null, { app }: Deps): Eve
   };
 }
 
-function originOf(task: PullJob["task"]): EventOrigin {
-  const by = "author" in task ? task.author : task.requestedBy;
-  return { origin: originFor(task, by), requested_by: by };
-}
-
-function originFor(task: PullJob["task"], by: string | null): EventOrigin["origin"] {
-  if (task.kind === "act") return "page";
-  if (task.kind !== "review") return "comment";
-  if (task.again) return "rerun";
-  if (by === null) return "event";
-  return task.trigger.startsWith("page:") ? "page" : "comment";
-}
+const requestOf = (task: PullJob["task"]): EventOrigin => ({
+  origin: originOf(task),
+  requested_by: askedBy(task),
+});
 
 /** Fields that stay as they are: what programs compare. */
 const kept = new Set(

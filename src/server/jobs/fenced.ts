@@ -31,55 +31,38 @@ export async function withFence<T>(
         `A write to GitHub is not on record: ${errorLine(err)}`,
       );
     });
-  const fence = new Fence(tools, record);
-  const github = openJob(fence.ask);
+  const { signal } = tools;
+  let hasWritten = false;
+  const checks: CreatedCheck[] = [];
+  // Right before each write, after any wait for a rate limit.
+  const github = openJob(async () => {
+    const hasLease = await tools.hasLease().catch((error: unknown) => {
+      throw unknownHolder(error);
+    });
+    if (!hasLease)
+      throw signal.reason instanceof AppError
+        ? signal.reason
+        : new AppError("lease_lost", "another worker has this job now");
+    hasWritten = true;
+    return record;
+  });
   try {
     const disk = { ...deps.disk, push: recordedPush(deps, record) };
-    return await work({ ...deps, disk, github: noting(github, fence) });
+    return await work({ ...deps, disk, github: noting(github, checks) });
   } finally {
-    if (await fence.isLate()) await takeBack(fence, job, openJob(), deps.log);
+    // The last write may have happened after another worker took the job.
+    const isLost = hasWritten && !(await tools.hasLease().catch(() => false));
+    if (isLost && signal.reason instanceof AppError && signal.reason.code === "lease_lost")
+      await takeBack(checks, job, openJob(), deps.log);
     await github.end();
   }
 }
 
-/** Checks the lease right before each write, after any wait for a rate limit. */
-class Fence {
-  readonly #tools: Pick<JobTools, "hasLease" | "signal">;
-  readonly #record: AfterWrite;
-  #hasWritten = false;
-  /** The check runs that the job tried to create. */
-  readonly checks: { head: string; externalId: string }[] = [];
-
-  constructor(tools: Pick<JobTools, "hasLease" | "signal">, record: AfterWrite) {
-    this.#tools = tools;
-    this.#record = record;
-  }
-
-  /** Rejects if this worker may not write any more. */
-  readonly ask = async (): Promise<AfterWrite> => {
-    const hasLease = await this.#tools.hasLease().catch((error: unknown) => {
-      throw unknownHolder(error);
-    });
-    if (!hasLease) throw this.#whyNot();
-    this.#hasWritten = true;
-    return this.#record;
-  };
-
-  /** Whether the last write may have happened after another worker took the job. Never rejects. */
-  async isLate(): Promise<boolean> {
-    const { hasLease, signal } = this.#tools;
-    return this.#hasWritten && !(await hasLease().catch(() => false)) && isLeaseLost(signal.reason);
-  }
-
-  #whyNot(): AppError {
-    const { reason } = this.#tools.signal;
-    return reason instanceof AppError
-      ? reason
-      : new AppError("lease_lost", "another worker has this job now");
-  }
+/** A check run that the job tried to create. */
+interface CreatedCheck {
+  head: string;
+  externalId: string;
 }
-
-const isLeaseLost = (why: unknown) => why instanceof AppError && why.code === "lease_lost";
 
 /** The client would treat any other error as a lost response from GitHub. */
 const unknownHolder = (cause: unknown) =>
@@ -106,7 +89,7 @@ function recordedPush(
 }
 
 /** Check runs can be found again only by their key; everything else on a pull request by its markers. */
-function noting(github: GitHubAccess, { checks }: Fence): GitHubAccess {
+function noting(github: GitHubAccess, checks: CreatedCheck[]): GitHubAccess {
   const noted = <Api extends RepositoryApi>(api: Api): Api => ({
     ...api,
     createCheckRun(head: string, externalId: string, update: CheckRunUpdate) {
@@ -128,7 +111,7 @@ const patienceMs = 120_000;
 
 /** Never rejects: the next review removes the remaining duplicates. */
 async function takeBack(
-  { checks }: Fence,
+  checks: readonly CreatedCheck[],
   job: ClaimedJob,
   github: ReturnType<OpenJob>,
   log: JobLog,

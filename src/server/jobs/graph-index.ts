@@ -14,58 +14,47 @@ interface IndexKeeperOptions {
 }
 
 /** Updates the indexes of repositories after their reviews, one at a time. Nothing waits for it, and the next review makes up for a failure. */
-export class IndexKeeper {
-  readonly #log: JobLog;
-  readonly #run: NonNullable<IndexKeeperOptions["run"]>;
-  readonly #isThere: (file: string) => boolean;
-  readonly #ending = new AbortController();
+export function keepIndexes({ log, isThere = existsSync, run = runIndexProcess }: IndexKeeperOptions) {
+  const ending = new AbortController();
+  const { signal } = ending;
   /** The last commit of each index. */
-  readonly #done = new Map<string, string>();
+  const done = new Map<string, string>();
   /** By index file, in the order of the requests. */
-  readonly #waiting = new Map<string, IndexTask>();
-  #running: Promise<void> | undefined;
+  const waiting = new Map<string, IndexTask>();
+  let running: Promise<void> | undefined;
 
-  constructor({ log, isThere = existsSync, run = runIndexProcess }: IndexKeeperOptions) {
-    this.#log = log;
-    this.#isThere = isThere;
-    this.#run = run;
-  }
-
-  /** If the repository already waits, the newest commit replaces the waiting one. */
-  update(task: IndexTask): void {
-    // Most reviews of a repository have the same base.
-    const isDone = this.#done.get(task.file) === task.sha && this.#isThere(task.file);
-    if (this.#ending.signal.aborted || isDone) return;
-    this.#waiting.set(task.file, task);
-    this.#running ??= this.#runAll();
-  }
-
-  async #runAll(): Promise<void> {
-    for (const [file, task] of this.#waiting) {
-      if (this.#ending.signal.aborted) break;
-      this.#waiting.delete(file);
-      await this.#runOne(task);
+  async function runAll(): Promise<void> {
+    for (const [file, task] of waiting) {
+      if (signal.aborted) break;
+      waiting.delete(file);
+      const { sha } = task;
+      try {
+        const { files, parsed, milliseconds } = await run(task, { signal });
+        done.set(file, sha);
+        if (parsed > 0) log.info({ file, sha, files, parsed, milliseconds }, "Index updated");
+      } catch (err) {
+        if (!signal.aborted) log.warn({ file, sha, err }, `Index not updated: ${errorLine(err)}`);
+      }
     }
-    this.#running = undefined;
+    running = undefined;
   }
 
-  async #runOne(task: IndexTask): Promise<void> {
-    const { signal } = this.#ending;
-    const { file, sha } = task;
-    try {
-      const { files, parsed, milliseconds } = await this.#run(task, { signal });
-      this.#done.set(file, sha);
-      if (parsed > 0) this.#log.info({ file, sha, files, parsed, milliseconds }, "Index updated");
-    } catch (err) {
-      if (!signal.aborted) this.#log.warn({ file, sha, err }, `Index not updated: ${errorLine(err)}`);
-    }
-  }
+  return {
+    /** If the repository already waits, the newest commit replaces the waiting one. */
+    update(task: IndexTask): void {
+      // Most reviews of a repository have the same base.
+      const isDone = done.get(task.file) === task.sha && isThere(task.file);
+      if (signal.aborted || isDone) return;
+      waiting.set(task.file, task);
+      running ??= runAll();
+    },
 
-  /** Stops indexing for good. Resolves when no index process runs any more. */
-  async close(): Promise<void> {
-    this.#ending.abort();
-    await this.#running;
-  }
+    /** Stops indexing for good. Resolves when no index process runs any more. */
+    async close(): Promise<void> {
+      ending.abort();
+      await running;
+    },
+  };
 }
 
 /**

@@ -62,7 +62,7 @@ async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): 
     case "reconcile":
     case "purge":
     case "recount":
-      return maintain({ ...job, task }, tools, deps);
+      return maintain(task, tools, deps);
   }
 }
 

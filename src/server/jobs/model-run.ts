@@ -10,7 +10,7 @@ import type { ProgressEvent } from "../../tasks/shapes/review-result.ts";
 import { type ClaimedJob, maxAttempts, type RepositoryRef } from "../queue/job.ts";
 import { type JobLog, type JobTools, jobFields } from "../queue/run-job.ts";
 import { pinPromptContext, recordedMasks, recordedTurns } from "./attempts.ts";
-import { Budget, withinBudget } from "./budgets.ts";
+import { budgetOf, withinBudget } from "./budgets.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 
 interface WatchedModels {
@@ -87,21 +87,6 @@ interface Reading {
 function logProgress(event: ProgressEvent, job: ClaimedJob, log: JobLog): void {
   if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Error in ${event.where}`);
   if (event.type === "model_failed") log.warn(jobFields(job), `The model failed: ${event.error}`);
-}
-
-export function budgetOf(
-  { id, task: { repository, pull } }: PullJob,
-  { budget, policy }: RepoConfig,
-  { limits: { spending, dailyBudget }, now }: Pick<JobDependencies, "limits" | "now">,
-): Budget {
-  return new Budget({
-    spending,
-    now,
-    by: { job: id, installation: repository.installation, repository: repository.id, pull },
-    ofPull: { tokens: budget.day.tokens, costUsd: budget.day.cost_usd },
-    ofInstallation: dailyBudget,
-    ofMonth: { tokens: policy?.month.tokens ?? null, costUsd: policy?.month.cost_usd ?? null },
-  });
 }
 
 type PullJob = ClaimedJob & { task: { repository: RepositoryRef; pull: number } };

@@ -142,18 +142,12 @@ async function orNothing<T>(asked: Promise<T[]>, what: string, warn: (notice: st
   }
 }
 
-async function asList<T>(asked: Promise<T | undefined>): Promise<T[]> {
-  const one = await asked;
-  return one === undefined ? [] : [one];
-}
-
 async function linkedIssues(source: PullTextSource): Promise<LinkedIssue[]> {
   const { api, pull, repository, webUrl, warn } = source;
   const named = issueReferences(`${pull.title}\n\n${pull.body}`, { ...repository, webUrl });
   const wanted = named.filter((number) => number !== pull.number).slice(0, mostIssues);
-  const found = await Promise.all(
-    wanted.map((number) => orNothing(asList(api.issue(number)), `Issue ${number}`, warn)),
-  );
+  const read = async (number: number) => [await api.issue(number)].filter((issue) => issue !== undefined);
+  const found = await Promise.all(wanted.map((number) => orNothing(read(number), `Issue ${number}`, warn)));
   return found.flat().map(({ number, title, body }) => ({
     ...{ number, title: cutCharacters(title, mostCharacters.name) },
     body: cutCharacters(body, mostCharacters.issue),

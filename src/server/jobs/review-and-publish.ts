@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { eachRole, factsOf, type Models } from "../../agent/llm/model.ts";
+import { eachRole, factsOf } from "../../agent/llm/model.ts";
 import { createJournal } from "../../agent/record/journal.ts";
 import type { LoopEntry, TrajectoryEntry } from "../../agent/record/trajectory.ts";
-import { proveReview, withoutProofs } from "../../border/prove-review.ts";
+import { type ProveReviewOptions, proveReview, withoutProofs } from "../../border/prove-review.ts";
 import { readArtifact } from "../../border/read-artifact.ts";
 import { runTask } from "../../border/run-task.ts";
 import { checkPolicy } from "../../config/named-rules.ts";
@@ -15,13 +15,7 @@ import { type PublishOptions, publishReview } from "../../pull/publish/publish-r
 import { openWorkspace } from "../../repo/git/object-workspace.ts";
 import type { RevisionPlace } from "../../repo/git/workspace.ts";
 import { reviewTask } from "../../tasks/review/review-task.ts";
-import {
-  type History,
-  Limits,
-  limitsOf,
-  PullText,
-  type ReviewInput,
-} from "../../tasks/shapes/review-input.ts";
+import { Limits, limitsOf, PullText, type ReviewInput } from "../../tasks/shapes/review-input.ts";
 import { isComplete, type ReviewResult } from "../../tasks/shapes/review-result.ts";
 import { fairShare, onChangedFiles, ToolResult } from "../../tasks/shapes/tool-result.ts";
 import { countFindings, figuresOfReview, pullKey } from "../figures/pull-figures.ts";
@@ -44,12 +38,12 @@ import {
   recordStart,
   startProofs,
 } from "./attempts.ts";
-import { type Budget, withinBudget } from "./budgets.ts";
+import { type Budget, budgetOf, withinBudget } from "./budgets.ts";
 import { announceEnd, announceReview } from "./events.ts";
 import { indexTask, reviewIndex } from "./graph-index.ts";
 import type { JobDependencies, ModelPort, Phase } from "./job-dependencies.ts";
 import { orRefused, type ReviewConfig, withFolders } from "./load-config.ts";
-import { budgetOf, modelOutage, processOptions, watchModels } from "./model-run.ts";
+import { modelOutage, processOptions, watchModels } from "./model-run.ts";
 import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
@@ -194,20 +188,8 @@ async function pullText(
   const earlier = earlierFindings(ledger, config.paths.private);
   if (!models.all) return { number, title, body, author, issues: [], checks: [], earlier };
   const warn = (notice: string) => log.warn(jobFields(job), notice);
-  const { repository } = job.task;
-  const { webUrl } = app;
-  return { ...(await pullTextOf({ api, pull, repository, webUrl, config, warn })), earlier };
-}
-
-function historyFor({ job, pull, loaded, ledger, recorded }: Subject, { app }: JobDependencies): History {
-  return historyOf({
-    key: app.contentKey(job.task.repository, pull.number),
-    state: ledger.state,
-    mode: job.task.mode,
-    recorded,
-    head: pull.headSha,
-    privatePaths: loaded.config.paths.private,
-  });
+  const source = { api, pull, repository: job.task.repository, webUrl: app.webUrl, config, warn };
+  return { ...(await pullTextOf(source)), earlier };
 }
 
 /** Rejects with `budget_spent` before anything is paid. Called before the checkout and after it, because other reviews spend meanwhile. */
@@ -251,7 +233,14 @@ async function reviewCheckout(
   const input: ReviewInput = {
     targetBranch: pull.baseRef,
     pull: text,
-    history: historyFor(subject, deps),
+    history: historyOf({
+      key: deps.app.contentKey(job.task.repository, pull.number),
+      state: ledger.state,
+      mode: job.task.mode,
+      recorded,
+      head,
+      privatePaths: loaded.config.paths.private,
+    }),
     config: loaded.config,
     ...(loaded.refused !== null && { refused: loaded.refused }),
     ...(graphIndex !== null && { graph: true }),
@@ -275,17 +264,9 @@ async function reviewCheckout(
   if (outage) throw outage;
   const reviewed = { ...result, warnings: [...others.warnings, ...result.warnings] };
   if (!watched) return reviewed;
-  const toProve = { place, subject, models: watched.models, text, limits, turns };
-  return proveFindings(reviewed, toProve, tools, deps);
-}
-
-interface ToProve {
-  place: RevisionPlace;
-  subject: Subject;
-  models: Models;
-  text: PullText;
-  limits: Limits;
-  turns: readonly LoopEntry[];
+  const { number, title, body } = text;
+  const shown = { models: watched.models, limits, pull: { number, title, body } };
+  return proveFindings(reviewed, shown, { ...subject, place, turns }, tools, deps);
 }
 
 /** Faults of an attempt; all others belong to the proofs, and a review does not depend on them. */
@@ -293,22 +274,21 @@ const faultsOfAttempt = new Set<ErrorCode>(["aborted", "lease_lost", "superseded
 
 async function proveFindings(
   result: ReviewResult,
-  { place, subject: { job, pull, loaded, recorded }, models, text, limits, turns }: ToProve,
+  shown: Pick<ProveReviewOptions, "models" | "limits" | "pull">,
+  subject: Subject & { place: RevisionPlace; turns: readonly LoopEntry[] },
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<ReviewResult> {
+  const { place, job, pull, loaded, recorded } = subject;
   const { config } = loaded;
-  const { number, title, body } = text;
   const repository = `${job.task.repository.id}`;
   const { signal } = tools;
   try {
     return await proveReview(result, {
-      ...processOptions({ job, place, recorded, turns }, tools, deps),
-      models,
+      ...processOptions(subject, tools, deps),
+      ...shown,
       config,
-      limits,
       targetBranch: pull.baseRef,
-      pull: { number, title, body },
       findTestPlace: () => deps.processes.findTestPlace({ place, config, repository }, signal),
       begin: (input) => startProofs(input, place, recorded, tools),
       tested: recordedTests(recorded),
@@ -463,18 +443,13 @@ export async function awaitWorkflows(
   }
 }
 
-interface WorkflowResults {
-  results: ToolResult[];
-  warnings: string[];
-}
-
 /** The results of the named workflows for the head. Rejects only if the job ends, or has to wait for GitHub. */
 async function workflowResults(
   place: RevisionPlace,
   { job, pull, loaded }: Reviewed,
   { github, log }: Pick<JobDependencies, "github" | "now" | "log">,
   signal: AbortSignal,
-): Promise<WorkflowResults> {
+): Promise<{ results: ToolResult[]; warnings: string[] }> {
   const { workflows } = loaded.config.findings;
   const api =
     workflows.length > 0 && loaded.refused === null && github.artifacts(job.task.repository, signal);

@@ -1,27 +1,15 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
+interface Usage extends Record<"promptTokens" | "cachedTokens" | "completionTokens", number> {
+  /** US dollars; null if the price is unknown. `cachedTokens` are a part of `promptTokens`. */
+  costUsd: number | null;
+}
+type ModelEnd = { usage: Usage } | { failed: string };
 
-type ModelEnd =
-  | {
-      usage: {
-        promptTokens: number;
-        /** The cached part of `promptTokens`. */
-        cachedTokens: number;
-        completionTokens: number;
-        /** US dollars; null if the price is unknown. */
-        costUsd: number | null;
-      };
-    }
-  | { failed: string };
-
-interface RateLimitSeen {
-  installation: number;
+/** `resetAt` is in milliseconds since 1970. */
+interface RateLimitSeen extends Record<"installation" | "remaining" | "resetAt", number> {
   /** GitHub's name of the limit: "core", "graphql" ... */
   resource: string;
-  remaining: number;
-  /** When it resets, in milliseconds since 1970. */
-  resetAt: number;
 }
 
 export type ReadQueue = () => Promise<{
@@ -68,7 +56,7 @@ export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
 
   return {
     /** @param event from a fixed list: strangers can write anything into a header */
-    delivery: (event: string, result: DeliveryResult) => counters.deliveries.inc({ event, result }),
+    delivery: (event: string, result: string) => counters.deliveries.inc({ event, result }),
     jobWaited: (kind: string, ms: number) => counters.durations.observe({ kind, phase: "wait" }, ms / 1_000),
     jobEnded(kind: string, outcome: string, ms: number) {
       counters.jobs.inc({ kind, outcome });

@@ -114,27 +114,16 @@ const countWeek = `INSERT INTO outcome_week (repository, week, dimension, value,
 const batch = 500;
 const deleteSome = (table: string, key: string, which: string) =>
   `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${which} LIMIT ${batch})`;
-const keys = {
-  run: "seq",
-  finding: "repository, pull, key",
-  finding_text: "repository, pull, key",
-  pull: "repository, number",
-  outcome_week: "repository, dimension, week, value",
-  model_week: "repository, week, model",
-  run_week: "repository, week",
-} as const;
-type Table = keyof typeof keys;
-
-const age: Record<Table, string> = {
-  run: "ended_at < :before",
-  finding: "delivered_at < :before",
-  finding_text: "written_at < :before",
-  pull: "closed_at < :before",
-  outcome_week: "week < :before",
-  model_week: "week < :before",
-  run_week: "week < :before",
-};
-const tables = Object.keys(keys) as Table[];
+/** Each table of figures with its key, and the column that says how old a row is. */
+const tables = [
+  ["run", "seq", "ended_at"],
+  ["finding", "repository, pull, key", "delivered_at"],
+  ["finding_text", "repository, pull, key", "written_at"],
+  ["pull", "repository, number", "closed_at"],
+  ["outcome_week", "repository, dimension, week, value", "week"],
+  ["model_week", "repository, week, model", "week"],
+  ["run_week", "repository, week", "week"],
+] as const;
 const ofInstallation = `repository IN (SELECT id FROM repository WHERE installation = :installation
   AND (id = :repository OR :repository IS NULL))`;
 
@@ -161,14 +150,14 @@ export async function purgeFigures(
   at: number,
   wordsAt: number,
 ): Promise<number> {
-  const before = (table: Table) => {
-    if (table === "finding_text") return Math.max(at, wordsAt);
-    return table.endsWith("_week") ? weekOf(at) : at;
+  const before = (age: string) => {
+    if (age === "written_at") return Math.max(at, wordsAt);
+    return age === "week" ? weekOf(at) : at;
   };
   let rows = 0;
-  for (const table of tables) {
-    const sql = deleteSome(table, keys[table], age[table]);
-    rows += await inBatches(() => run(sql, { before: before(table) }));
+  for (const [table, key, age] of tables) {
+    const sql = deleteSome(table, key, `${age} < :before`);
+    rows += await inBatches(() => run(sql, { before: before(age) }));
   }
   return rows;
 }
@@ -178,7 +167,7 @@ export async function forgetFigures(
   { run }: Pick<Database, "run">,
   of: { installation: number; repository: number | null },
 ): Promise<void> {
-  for (const table of tables) await inBatches(() => run(deleteSome(table, keys[table], ofInstallation), of));
+  for (const [table, key] of tables) await inBatches(() => run(deleteSome(table, key, ofInstallation), of));
 }
 
 async function writePull(run: Run, figures: PullFigures, now: number): Promise<void> {

@@ -193,6 +193,14 @@ export function askedBy(task: Task): string | null {
   return "requestedBy" in task ? task.requestedBy : null;
 }
 
+/** How a task was requested. */
+export function originOf(task: Task): "event" | "rerun" | "comment" | "page" {
+  if (task.kind === "act") return "page";
+  if (task.kind === "review" && task.again) return "rerun";
+  if (askedBy(task) === null) return "event";
+  return task.kind === "review" && task.trigger.startsWith("page:") ? "page" : "comment";
+}
+
 /** The installation of a task; 0 for the whole App. Workers are shared fairly between installations. */
 export const installationOf = (task: Task): number =>
   "repository" in task ? task.repository.installation : (task.installation ?? 0);
@@ -273,20 +281,31 @@ export function eventReview(
   headSha: string,
   how: Partial<Pick<NewJob, "priority" | "debounceMs">> = {},
 ): NewJob {
-  const task: ReviewTask = {
-    kind: "review",
-    mode: "new",
-    again: false,
-    repository,
-    pull,
-    headSha,
-    trigger: `event#${pull}`,
-    thread: null,
-    commentId: null,
-    requestedBy: null,
-  };
+  const task = reviewOf({ repository, pull, headSha, trigger: `event#${pull}` });
   return { task, concurrencyKey: keyOf(repository, pull), coalesce: true, priority: 0, ...how };
 }
+
+/** A review of what is new, that nobody requested, unless the task says otherwise. */
+export const reviewOf = (
+  task: Pick<ReviewTask, "repository" | "pull" | "trigger"> & Partial<ReviewTask>,
+): ReviewTask => ({
+  kind: "review",
+  mode: "new",
+  again: false,
+  headSha: null,
+  thread: null,
+  commentId: null,
+  requestedBy: null,
+  ...task,
+});
+
+/** The job of something that a person asked for: it does not wait, and is not merged into another job. */
+export const askedJob = (task: ReviewTask | CommandTask | ReplyTask | ActTask): NewJob => ({
+  task,
+  concurrencyKey: keyOf(task.repository, task.pull),
+  coalesce: false,
+  priority: 10,
+});
 
 /** Looking for missed events is idle work: everything that people wait for comes first. */
 const reconcilePriority = -2;

@@ -45,24 +45,21 @@ const session = `SET search_path TO ${schema}; SET statement_timeout = ${limits.
 const begin = `BEGIN; SELECT pg_advisory_xact_lock(${lock})`;
 
 /** Opens our schema, and creates it as needed. Broken connections are replaced. @throws AppError `database_unreachable`, without the password */
-export async function openPostgresDatabase(url: string): Promise<Database> {
-  const database = new PostgresDatabase(url);
-  try {
-    await createTables(database, locationOf(url));
-    return database;
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-}
+export const openPostgresDatabase = (url: string): Promise<Database> =>
+  opened(url, (database) => createTables(database, locationOf(url)));
 
 /** Opens our schema for reading. @throws AppError `database_unreachable`, also if the schema does not exist yet */
-export async function readPostgresDatabase(url: string): Promise<Database> {
-  const database = new PostgresDatabase(url);
-  try {
-    const { rows } = await database.run("SELECT to_regclass('version') IS NOT NULL AS known");
+export const readPostgresDatabase = (url: string): Promise<Database> =>
+  opened(url, async ({ run }) => {
+    const { rows } = await run("SELECT to_regclass('version') IS NOT NULL AS known");
     if (!rows[0]?.known) throw unreachable(locationOf(url), "it contains no data of Hunkwise");
-    await requireKnown(database.run, locationOf(url));
+    await requireKnown(run, locationOf(url));
+  });
+
+async function opened(url: string, prepare: (database: Database) => Promise<void>): Promise<Database> {
+  const database = connectTo(url);
+  try {
+    await prepare(database);
     return database;
   } catch (error) {
     await database.close();
@@ -80,7 +77,7 @@ interface PostgresFacts {
 
 /** Inspects the database and changes nothing. @throws AppError `database_unreachable`, without the password */
 export async function inspectPostgres(url: string): Promise<PostgresFacts> {
-  const database = new PostgresDatabase(url);
+  const database = connectTo(url);
   try {
     const { rows } = await database.run(`SELECT current_setting('server_version') AS version,
       to_regclass('version') IS NOT NULL AS "isSetUp",
@@ -109,37 +106,16 @@ function openPool(url: string): pg.Pool {
   return pool;
 }
 
-class PostgresDatabase implements Database {
-  readonly #pool: pg.Pool;
-  readonly #location: string;
+function connectTo(url: string): Database {
+  const pool = openPool(url);
+  const location = locationOf(url);
   /** Serialises the transactions of this process, so that waiting ones need no connection. */
-  #line: Promise<unknown> = Promise.resolve();
+  let line: Promise<unknown> = Promise.resolve();
 
-  constructor(url: string) {
-    this.#pool = openPool(url);
-    this.#location = locationOf(url);
-  }
-
-  run: Run = (sql, parameters) => this.#withClient((client) => execute(client, sql, parameters));
-
-  transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    const end = performance.now() + limits.turn;
-    const done = this.#line.then(() => {
-      if (performance.now() > end) throw unreachable(this.#location, "too many requests are waiting for it");
-      return this.#withClient((client) => inTransaction(client, work));
-    });
-    this.#line = done.catch(() => {});
-    return done;
-  }
-
-  async close(): Promise<void> {
-    if (!this.#pool.ending) await this.#pool.end();
-  }
-
-  async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     let client: pg.PoolClient | undefined;
     try {
-      client = await this.#pool.connect();
+      client = await pool.connect();
       const result = await work(client);
       client.release();
       return result;
@@ -148,9 +124,27 @@ class PostgresDatabase implements Database {
       client?.release(!isOurFault(error));
       throw isOurFault(error) || error instanceof AppError
         ? error
-        : unreachable(this.#location, reasonOf(error), error);
+        : unreachable(location, reasonOf(error), error);
     }
   }
+
+  return {
+    run: (sql, parameters) => withClient((client) => execute(client, sql, parameters)),
+
+    transaction(work) {
+      const end = performance.now() + limits.turn;
+      const done = line.then(() => {
+        if (performance.now() > end) throw unreachable(location, "too many requests are waiting for it");
+        return withClient((client) => inTransaction(client, work));
+      });
+      line = done.catch(() => {});
+      return done;
+    },
+
+    async close() {
+      if (!pool.ending) await pool.end();
+    },
+  };
 }
 
 async function inTransaction<T>(client: pg.PoolClient, work: (run: Run) => Promise<T>): Promise<T> {

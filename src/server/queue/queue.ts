@@ -16,6 +16,7 @@ import {
   type NewerHead,
   type NewJob,
   noticePriority,
+  originOf,
   parseTask,
   type RepositoryRef,
   runKind,
@@ -178,18 +179,7 @@ const prioritiesOf: Record<Lane, { least: number; most: number }> = {
   notices: { least: noticePriority, most: noticePriority },
 };
 
-interface Claim {
-  lane: Lane;
-  worker: string;
-  /** Milliseconds since 1970, as `leaseUntil`. */
-  now: number;
-  leaseUntil: number;
-  /** Jobs of one installation that may run at a time. */
-  limit: number;
-}
-
 const GroupRow = z.object({ priority: z.int(), installation: z.int() });
-type Group = z.infer<typeof GroupRow>;
 const CandidateRow = z.object({
   id: z.string(),
   task: z.string(),
@@ -201,50 +191,27 @@ const CandidateRow = z.object({
   started_at: z.int().nullable(),
 });
 
-/** `run` must belong to a transaction. */
-async function claimNext(run: Run, claim: Claim): Promise<ClaimedJob | undefined> {
-  const { now, limit, lane } = claim;
-  const groups = await run(statements.groups, { now, limit, ...prioritiesOf[lane] });
-  for (const group of z.array(GroupRow).parse(groups.rows)) {
-    const job = await takeFrom(run, group, claim);
-    if (job) return job;
-  }
-  return undefined;
-}
-
-async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJob | undefined> {
-  const { worker, now, leaseUntil, lane } = claim;
-  for (;;) {
-    const { rows } = await run(statements.nextOfGroup, { ...group, now });
-    const row = CandidateRow.optional().parse(rows[0]);
-    if (!row) return undefined;
-    const { id, fence, attempts, delivery_id: deliveryId, created_at: createdAt } = row;
-    // A task of another version must not block the queue.
-    const task = parseTask(row.task);
-    const isGivenUp = row.state === "active" && attempts > maxAttempts;
-    if (!task || isGivenUp) {
-      await failStored(run, { id, fence, task }, now);
-      continue;
-    }
-    // A heartbeat is no transaction and may have happened meanwhile.
-    const taken = await run(statements.take, { id, fence, worker, now, leaseUntil });
-    if (taken.changes === 0) continue;
-    if (lane === "work") await run(statements.countClaim, { installation: group.installation });
-    await run(statements.forgetNewer, { id });
-    const startedAt = row.started_at ?? now;
-    return { id, task, attempt: attempts + 1, fence: fence + 1, deliveryId, createdAt, startedAt };
-  }
-}
-
-/** Gives up a job that nobody can do, unless its worker renewed the lease a moment ago. */
-async function failStored(
+/** Takes a job, or gives it up if nobody can do it. Undefined also if its worker renewed the lease a moment ago: a heartbeat is no transaction. */
+async function take(
   run: Run,
-  { id, fence, task }: Pick<ClaimedJob, "id" | "fence"> & { task: Task | undefined },
-  now: number,
-): Promise<void> {
-  const reason = task ? "its worker died at every attempt" : "a version with other tasks stored it";
-  const ended = await run(statements.failStored, { id, fence, now, reason });
-  if (task && ended.changes > 0) await countRun(run, { id, fence, task }, { kind: "failed", reason }, now);
+  row: z.infer<typeof CandidateRow>,
+  claim: { worker: string; now: number; leaseUntil: number },
+): Promise<ClaimedJob | undefined> {
+  const { id, fence, attempts, delivery_id: deliveryId, created_at: createdAt } = row;
+  const { now } = claim;
+  // A task of another version must not block the queue.
+  const task = parseTask(row.task);
+  if (!task || (row.state === "active" && attempts > maxAttempts)) {
+    const reason = task ? "its worker died at every attempt" : "a version with other tasks stored it";
+    const ended = await run(statements.failStored, { id, fence, now, reason });
+    if (task && ended.changes > 0) await countRun(run, { id, fence, task }, { kind: "failed", reason }, now);
+    return undefined;
+  }
+  const taken = await run(statements.take, { id, fence, ...claim });
+  if (taken.changes === 0) return undefined;
+  await run(statements.forgetNewer, { id });
+  const startedAt = row.started_at ?? now;
+  return { id, task, attempt: attempts + 1, fence: fence + 1, deliveryId, createdAt, startedAt };
 }
 
 /** A worker says every half minute that it lives. */
@@ -305,10 +272,21 @@ export class Queue {
    * one whose last claim is longest ago, then age. A job whose lease has expired may run again, and its attempt counts.
    */
   claim(worker: string, leaseMs: number, lane: Lane = "work"): Promise<ClaimedJob | undefined> {
-    return this.#database.transaction((run) => {
+    return this.#database.transaction(async (run) => {
       const now = this.#now();
       const limit = lane === "work" ? this.#limit : Number.MAX_SAFE_INTEGER;
-      return claimNext(run, { lane, worker, now, leaseUntil: now + leaseMs, limit });
+      const groups = await run(statements.groups, { now, limit, ...prioritiesOf[lane] });
+      for (const group of z.array(GroupRow).parse(groups.rows)) {
+        const next = async () =>
+          CandidateRow.optional().parse((await run(statements.nextOfGroup, { ...group, now })).rows[0]);
+        for (let row = await next(); row; row = await next()) {
+          const job = await take(run, row, { worker, now, leaseUntil: now + leaseMs });
+          if (!job) continue;
+          if (lane === "work") await run(statements.countClaim, { installation: group.installation });
+          return job;
+        }
+      }
+      return undefined;
     });
   }
 
@@ -536,12 +514,6 @@ function repositoryOf(task: Task): RepositoryRef | undefined {
   if ("repository" in task) return task.repository;
   if (task.kind !== "recount" || task.only === null || task.installation === null) return undefined;
   return { installation: task.installation, ...task.only };
-}
-
-function originOf(task: Task): string {
-  if (task.kind === "act") return "page";
-  if (task.kind === "review" && task.again) return "rerun";
-  return askedBy(task) === null ? "event" : "comment";
 }
 
 async function waitingOf(run: Run, concurrencyKey: string): Promise<WaitingRow | undefined> {

@@ -20,7 +20,7 @@ export async function openReader({ databaseUrl, dataFolder }: DatabaseLocation):
     const { readPostgresDatabase } = await import("./postgres-database.ts");
     return readPostgresDatabase(databaseUrl);
   }
-  const reader = new SqliteReader(dataFolder);
+  const reader = readInThread(dataFolder);
   try {
     await reader.run("SELECT 1");
     return reader;
@@ -39,61 +39,54 @@ export const idsIn = (parameter: string): string =>
 
 const script = join(import.meta.dirname, `reader-thread${extname(import.meta.filename)}`);
 
-class SqliteReader implements Reader {
-  readonly #folder: string;
-  readonly #waiting = new Map<number, PromiseWithResolvers<Result>>();
-  #last = 0;
-  #worker: Worker | undefined;
-  #isClosed = false;
-
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
-
-  run: Run = (sql, parameters = {}) => {
-    if (this.#isClosed)
-      return Promise.reject(new AppError("aborted", "the reader of the database is closed"));
-    this.#worker ??= this.#start();
-    const id = ++this.#last;
-    const asked = Promise.withResolvers<Result>();
-    this.#waiting.set(id, asked);
-    this.#worker.postMessage({ id, sql, parameters } satisfies ReaderQuestion);
-    return asked.promise;
-  };
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#worker?.terminate();
-  }
+function readInThread(folder: string): Reader {
+  const waiting = new Map<number, PromiseWithResolvers<Result>>();
+  let last = 0;
+  let thread: Worker | undefined;
+  let isClosed = false;
 
   /** A thread that died is replaced at the next question. */
-  #start(): Worker {
-    const worker = new Worker(script, { env: {}, workerData: this.#folder });
-    let why: unknown;
-    worker.on("message", (answer: ReaderAnswer) => this.#answer(answer));
+  function start(): Worker {
+    const worker = new Worker(script, { env: {}, workerData: folder });
+    let cause: unknown;
+    worker.on("message", settle);
     worker.on("error", (error) => {
-      why = error;
+      cause = error;
     });
     worker.on("exit", () => {
-      this.#worker = undefined;
-      const gone = new AppError("data_folder_unusable", "The thread that reads the database ended", {
-        retryable: true,
-        cause: why,
-      });
-      for (const { reject } of this.#waiting.values()) reject(gone);
-      this.#waiting.clear();
+      thread = undefined;
+      const what = "The thread that reads the database ended";
+      const gone = new AppError("data_folder_unusable", what, { retryable: true, cause });
+      for (const { reject } of waiting.values()) reject(gone);
+      waiting.clear();
     });
     return worker;
   }
 
-  #answer({ id, ...answer }: ReaderAnswer): void {
-    const asked = this.#waiting.get(id);
-    this.#waiting.delete(id);
+  function settle({ id, ...answer }: ReaderAnswer): void {
+    const asked = waiting.get(id);
+    waiting.delete(id);
     if ("rows" in answer) asked?.resolve({ rows: answer.rows, changes: 0 });
     else if (answer.code === null) asked?.reject(new Error(answer.message));
     else {
       const { code, message, remedy, retryable } = answer;
-      asked?.reject(new AppError(code, message, { retryable, ...(remedy === undefined ? {} : { remedy }) }));
+      asked?.reject(new AppError(code, message, { retryable, ...(remedy !== undefined && { remedy }) }));
     }
   }
+
+  return {
+    run(sql, parameters = {}) {
+      if (isClosed) return Promise.reject(new AppError("aborted", "the reader of the database is closed"));
+      thread ??= start();
+      const id = ++last;
+      const asked = Promise.withResolvers<Result>();
+      waiting.set(id, asked);
+      thread.postMessage({ id, sql, parameters } satisfies ReaderQuestion);
+      return asked.promise;
+    },
+    async close() {
+      isClosed = true;
+      await thread?.terminate();
+    },
+  };
 }

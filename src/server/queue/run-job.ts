@@ -1,7 +1,7 @@
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../../core/errors.ts";
 import { isAvailable, retryWhileUnavailable } from "./database.ts";
-import { type ClaimedJob, type JobOutcome, maxAttempts, type NewerHead, taskFields } from "./job.ts";
+import { type ClaimedJob, type JobOutcome, maxAttempts, taskFields } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
 export interface JobTools {
@@ -83,7 +83,7 @@ const workerStops = "the worker is stopping";
 async function runUnderLease(job: ClaimedJob, run: JobRun): Promise<JobEnd> {
   const warn = (message: string, err: unknown) =>
     run.log.warn({ ...jobFields(job), err }, `${message}: ${errorLine(err)}`);
-  const lease = new Lease(job, { ...run, warn });
+  const lease = leaseOn(job, { ...run, warn });
   const onStop = () => lease.abort(new AppError("aborted", workerStops, { retryable: true }));
   const ended = new AbortController();
   if (run.stop.aborted) onStop();
@@ -151,14 +151,18 @@ async function settle(job: ClaimedJob, result: HandlerResult, how: Settlement): 
   if ("outcome" in result) return complete(job, result.outcome, how);
   const { lease, stop, log, retry, queue } = how;
   const { error } = result;
-  if (stop.aborted) return handBack(job, how);
-  if (lease.abortReason?.code === "superseded") return handOver(job, lease.abortReason.message, how);
-  if (lease.abortReason || isLeaseLost(error)) {
+  if (stop.aborted) return release(job, "handed_back", workerStops, how);
+  const why = lease.abortReason();
+  if (why?.code === "superseded") return release(job, "superseded", why.message, how);
+  if (why || isLeaseLost(error)) {
     log.warn({ ...jobFields(job), err: error }, "Job lost to another worker");
     return "lost";
   }
   const reason = errorLine(error);
-  const again = nextTry(job, error, how) ?? (await tryWhenAvailable(error, how));
+  // An unknown error while nothing can be stored comes from the database: no attempt counts, and nobody is told.
+  const isFault = error instanceof AppError || (await isAvailable(queue));
+  const outage = isFault ? undefined : { delayMs: outageDelayMs(how), countAttempt: false };
+  const again = nextTry(job, error, how) ?? outage;
   if (!again) return fail(job, error, how);
   await retry(() => queue.release(job, again.delayMs, reason, again));
   log.warn({ ...jobFields(job), err: error, ...again }, `Job will be tried again: ${reason}`);
@@ -172,30 +176,18 @@ async function complete(job: ClaimedJob, outcome: JobOutcome, { queue, log, retr
   return stored ? kind : "lost";
 }
 
+/** Releases the job without counting the attempt. One for an older head waits as long as the job that superseded it, so that ten pushes do not start it ten times. */
 async function release(
   job: ClaimedJob,
   end: "handed_back" | "superseded",
   why: string,
-  delayMs: number,
   { queue, log, retry }: Settlement,
 ): Promise<JobEnd> {
+  const newer = end === "superseded" ? await retry(() => queue.newer(job)) : undefined;
+  const delayMs = newer?.dueInMs ?? 0;
   const stored = await retry(() => queue.release(job, delayMs, why, { countAttempt: false }));
   log.info({ ...jobFields(job), delayMs, stored }, `Job ${end.replace("_", " ")}: ${why}`);
   return stored ? end : "lost";
-}
-
-const handBack = (job: ClaimedJob, how: Settlement) => release(job, "handed_back", workerStops, 0, how);
-
-/** Releases a review of an older head. A command waits as long as the job that superseded it, so that ten pushes do not start it ten times. */
-async function handOver(job: ClaimedJob, why: string, how: Settlement): Promise<JobEnd> {
-  const newer = await how.retry(() => how.queue.newer(job));
-  return release(job, "superseded", why, newer?.dueInMs ?? 0, how);
-}
-
-/** An unknown error while nothing can be stored comes from the database: no attempt counts, and nobody is told. */
-async function tryWhenAvailable(error: unknown, { queue, ...clock }: Settlement) {
-  if (error instanceof AppError || (await isAvailable(queue))) return undefined;
-  return { delayMs: outageDelayMs(clock), countAttempt: false };
 }
 
 async function fail(job: ClaimedJob, error: unknown, how: Settlement): Promise<JobEnd> {
@@ -206,7 +198,7 @@ async function fail(job: ClaimedJob, error: unknown, how: Settlement): Promise<J
     log.error({ ...jobFields(job), err: why }, `The failure was not reported on GitHub: ${errorLine(why)}`);
     return why;
   });
-  if (obstacle !== undefined && stop.aborted) return handBack(job, how);
+  if (obstacle !== undefined && stop.aborted) return release(job, "handed_back", workerStops, how);
   if (isOutage(obstacle, job, how)) {
     // People wait for the check run. The next attempt fails the same way, from the record, and reports it.
     await retry(() => queue.release(job, outageDelayMs(how), publicLine(error)));
@@ -274,107 +266,90 @@ interface LeaseOptions {
   warn(message: string, error: unknown): void;
 }
 
+type Lease = ReturnType<typeof leaseOn>;
+
 /** A worker's lease on one claimed job while its handler runs. `abort` ends it for another reason than `JobTools.signal` names. */
-class Lease implements JobTools {
-  readonly #job: ClaimedJob;
-  readonly #options: LeaseOptions;
-  readonly #abort = new AbortController();
+function leaseOn(job: ClaimedJob, { queue, leaseMs, sleep, warn }: LeaseOptions) {
+  const ending = new AbortController();
+  const { signal } = ending;
   /** The head that is reviewed, if known: from an event's task, or from the job's records. */
-  #head: string | null;
-  #handlerRuns = true;
-  #isPublishing = false;
+  let head = job.task.headSha;
+  let handlerRuns = true;
+  let isPublishing = false;
+  const abort = (why: AppError) => ending.abort(why);
+  const retry = <T>(attempt: () => Promise<T>) =>
+    retryWhileUnavailable(attempt, { queue, sleep, warn, signal });
 
-  constructor(job: ClaimedJob, options: LeaseOptions) {
-    this.#job = job;
-    this.#options = options;
-    this.#head = job.task.headSha;
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  /** The first reason for which the signal fired. */
-  get abortReason(): AppError | undefined {
-    return this.signal.aborted ? this.signal.reason : undefined;
-  }
-
-  abort(why: AppError): void {
-    this.#abort.abort(why);
-  }
-
-  /** Renews the lease and checks for a newer head; false if another worker has the job. Never rejects. */
-  async beat(): Promise<boolean> {
-    try {
-      if (!(await this.#renew())) return false;
-      await this.checkHead();
-    } catch (error) {
-      // Two more heartbeats fit into the lease, and no other worker can claim the job from a queue that cannot be written.
-      this.#options.warn("Heartbeat failed", error);
-    }
-    return true;
-  }
-
-  /** Aborts a review whose head is no longer the newest, unless it is being published. Never rejects. */
-  async checkHead(): Promise<void> {
-    if (this.#isPublishing) return;
-    try {
-      await this.#abortIfSuperseded();
-    } catch (error) {
-      this.#options.warn("Could not check for a newer head", error);
-    }
-  }
-
-  /** False also if the signal has fired. Waits for an unavailable queue. */
-  readonly hasLease = async (): Promise<boolean> => {
-    if (this.signal.aborted) return false;
-    try {
-      return (await this.#retry(() => this.#renew())) && !this.signal.aborted;
-    } catch (error) {
-      if (this.signal.aborted) return false;
-      throw error;
-    }
-  };
-
-  /** Also false if a newer head waits. */
-  readonly mayPublish = async (): Promise<boolean> => {
-    if (!(await this.hasLease())) return false;
-    await this.#retry(() => this.#abortIfSuperseded());
-    if (this.signal.aborted) return false;
-    this.#isPublishing = true;
-    return true;
-  };
-
-  /** Waits for an unavailable queue: model turns that are recorded were paid for. */
-  readonly record = async (entry: TrajectoryEntry): Promise<void> => {
-    await this.#retry(() => this.#options.queue.record(this.#job, entry));
-    if ("head" in entry) this.#head = entry.head;
-  };
-
-  readonly recorded = (): Promise<TrajectoryEntry[]> =>
-    this.#retry(() => this.#options.queue.trajectory(this.#job.id));
-
-  handlerEnded(): void {
-    this.#handlerRuns = false;
-  }
-
-  #retry<T>(attempt: () => Promise<T>): Promise<T> {
-    return retryWhileUnavailable(attempt, { ...this.#options, signal: this.signal });
-  }
-
-  async #renew(): Promise<boolean> {
-    const isOurs = await this.#options.queue.heartbeat(this.#job, this.#options.leaseMs);
-    if (!isOurs) this.abort(new AppError("lease_lost", `Job ${this.#job.id} now belongs to another worker`));
+  async function renew(): Promise<boolean> {
+    const isOurs = await queue.heartbeat(job, leaseMs);
+    if (!isOurs) abort(new AppError("lease_lost", `Job ${job.id} now belongs to another worker`));
     return isOurs;
   }
 
-  async #abortIfSuperseded(): Promise<void> {
-    if (!this.#handlerRuns || this.#job.task.kind !== "review") return;
-    const newer = await this.#options.queue.newer(this.#job);
-    if (newer && newer.head !== this.#head && this.#handlerRuns) this.abort(supersededBy(newer));
+  async function abortIfSuperseded(): Promise<void> {
+    if (!handlerRuns || job.task.kind !== "review") return;
+    const newer = await queue.newer(job);
+    if (newer && newer.head !== head && handlerRuns)
+      abort(new AppError("superseded", `the head is now ${newer.head}`, { retryable: true }));
   }
-}
 
-function supersededBy({ head }: NewerHead): AppError {
-  return new AppError("superseded", `the head is now ${head}`, { retryable: true });
+  /** Aborts a review whose head is no longer the newest, unless it is being published. Never rejects. */
+  async function checkHead(): Promise<void> {
+    if (isPublishing) return;
+    await abortIfSuperseded().catch((error: unknown) => warn("Could not check for a newer head", error));
+  }
+
+  /** False also if the signal has fired. Waits for an unavailable queue. */
+  async function hasLease(): Promise<boolean> {
+    if (signal.aborted) return false;
+    try {
+      return (await retry(renew)) && !signal.aborted;
+    } catch (error) {
+      if (signal.aborted) return false;
+      throw error;
+    }
+  }
+
+  return {
+    signal,
+    abort,
+    checkHead,
+    hasLease,
+
+    /** The first reason for which the signal fired. */
+    abortReason: (): AppError | undefined => (signal.aborted ? signal.reason : undefined),
+
+    handlerEnded(): void {
+      handlerRuns = false;
+    },
+
+    /** Renews the lease and checks for a newer head; false if another worker has the job. Never rejects. */
+    async beat(): Promise<boolean> {
+      try {
+        if (!(await renew())) return false;
+        await checkHead();
+      } catch (error) {
+        // Two more heartbeats fit into the lease, and no other worker can claim the job from a queue that cannot be written.
+        warn("Heartbeat failed", error);
+      }
+      return true;
+    },
+
+    /** Also false if a newer head waits. */
+    async mayPublish(): Promise<boolean> {
+      if (!(await hasLease())) return false;
+      await retry(abortIfSuperseded);
+      if (signal.aborted) return false;
+      isPublishing = true;
+      return true;
+    },
+
+    /** Waits for an unavailable queue: model turns that are recorded were paid for. */
+    async record(entry: TrajectoryEntry): Promise<void> {
+      await retry(() => queue.record(job, entry));
+      if ("head" in entry) head = entry.head;
+    },
+
+    recorded: (): Promise<TrajectoryEntry[]> => retry(() => queue.trajectory(job.id)),
+  };
 }

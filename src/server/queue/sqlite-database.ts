@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, errorLine } from "../../core/errors.ts";
-import type { Database, Parameters, Result, Run } from "./database.ts";
+import type { Database, Parameters, Result } from "./database.ts";
 import { type Dialect, schemaVersion, tables } from "./schema.ts";
 
 const dialect: Dialect = {
@@ -43,11 +43,11 @@ const codeOf = (error: unknown) => ((error as { errcode?: number }).errcode ?? 0
  */
 export function openSqliteDatabase(folder: string, options: { patienceMs?: number } = {}): Database {
   const path = resolve(folder);
+  const file = join(path, "queue.db");
   let database: DatabaseSync | undefined;
   try {
     // An existing folder keeps its mode: it may be shared. The file itself is private.
     mkdirSync(path, { recursive: true, mode: 0o700 });
-    const file = join(path, "queue.db");
     // SQLite gives its -wal and -shm files the mode of the database, so that mode must be right first.
     closeSync(openSync(file, "a", 0o600));
     chmodSync(file, 0o600);
@@ -55,14 +55,12 @@ export function openSqliteDatabase(folder: string, options: { patienceMs?: numbe
     configure(database);
     createTables(database);
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    return new SqliteDatabase(database, file, options.patienceMs ?? defaultPatienceMs);
+    return withConnection(database, file, options.patienceMs ?? defaultPatienceMs);
   } catch (error) {
     database?.close();
-    if (error instanceof AppError) throw error;
-    throw new AppError("data_folder_unusable", `Cannot use the data folder ${path}: ${errorLine(error)}`, {
-      remedy: "Make it a folder that this user can write to, or set HUNKWISE_DATA_DIR to another folder.",
-      cause: error,
-    });
+    const remedy =
+      "Make it a folder that this user can write to, or set HUNKWISE_DATA_DIR to another folder.";
+    throw unusable(`Cannot use the data folder ${path}`, error, { remedy });
   }
 }
 
@@ -77,15 +75,17 @@ export function readSqliteDatabase(folder: string): Database {
     database = new DatabaseSync(file, { readOnly: true });
     database.exec(`PRAGMA busy_timeout = ${defaultPatienceMs}`);
     requireKnown(versionOf(database));
-    return new SqliteDatabase(database, file, defaultPatienceMs);
+    return withConnection(database, file, defaultPatienceMs);
   } catch (error) {
     database?.close();
-    if (error instanceof AppError) throw error;
-    throw new AppError("data_folder_unusable", `Cannot read ${file}: ${errorLine(error)}`, {
-      remedy: "Set HUNKWISE_DATA_DIR to the data folder of the server.",
-      cause: error,
-    });
+    const remedy = "Set HUNKWISE_DATA_DIR to the data folder of the server.";
+    throw unusable(`Cannot read ${file}`, error, { remedy });
   }
+}
+
+function unusable(what: string, cause: unknown, how: { remedy: string; retryable?: true }): AppError {
+  if (cause instanceof AppError) return cause;
+  return new AppError("data_folder_unusable", `${what}: ${errorLine(cause)}`, { ...how, cause });
 }
 
 function configure(database: DatabaseSync): void {
@@ -127,67 +127,53 @@ function inTurn<T>(work: () => Promise<T>): Promise<T> {
   return done;
 }
 
-class SqliteDatabase implements Database {
-  readonly #database: DatabaseSync;
-  readonly #file: string;
-  readonly #patienceMs: number;
-  readonly #statements = new Map<string, StatementSync>();
+function withConnection(connection: DatabaseSync, file: string, patienceMs: number): Database {
+  const statements = new Map<string, StatementSync>();
+  /** Counted from the call: the last of twenty waiting callers learns as soon as the first that the file is locked. */
+  const deadline = () => performance.now() + patienceMs;
 
-  constructor(database: DatabaseSync, file: string, patienceMs: number) {
-    this.#database = database;
-    this.#file = file;
-    this.#patienceMs = patienceMs;
-  }
-
-  run: Run = (sql, parameters = {}) => {
-    const end = this.#deadline();
-    return inTurn(() => whenFree(() => this.#execute(sql, parameters), end)).catch(this.#explain);
-  };
-
-  transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    const end = this.#deadline();
-    return inTurn(async () => {
-      await whenFree(() => this.#database.exec("BEGIN IMMEDIATE"), end);
-      try {
-        const result = await work(async (sql, parameters = {}) => this.#execute(sql, parameters));
-        this.#database.exec("COMMIT");
-        return result;
-      } catch (error) {
-        if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-        throw error;
-      }
-    }).catch(this.#explain);
-  }
-
-  close(): Promise<void> {
-    return inTurn(async () => {
-      if (this.#database.isOpen) this.#database.close();
-    });
-  }
-
-  #execute(sql: string, parameters: Parameters): Result {
-    let statement = this.#statements.get(sql);
+  function execute(sql: string, parameters: Parameters = {}): Result {
+    let statement = statements.get(sql);
     if (!statement) {
-      statement = this.#database.prepare(sql);
-      this.#statements.set(sql, statement);
+      statement = connection.prepare(sql);
+      statements.set(sql, statement);
     }
     if (statement.columns().length > 0) return { rows: statement.all(parameters), changes: 0 };
     return { rows: [], changes: Number(statement.run(parameters).changes) };
   }
 
-  /** Counted from the call: the last of twenty waiting callers learns as soon as the first that the file is locked. */
-  #deadline(): number {
-    return performance.now() + this.#patienceMs;
+  /** A full disk or a locked file needs an operator; the call may be retried. */
+  function explain(error: unknown): never {
+    if (!ofTheFile.includes(codeOf(error))) throw error;
+    const remedy = "Free space on its disk, or stop the program that locks it.";
+    throw unusable(`Cannot use ${file}`, error, { remedy, retryable: true });
   }
 
-  /** A full disk or a locked file needs an operator; the call may be retried. */
-  #explain = (error: unknown): never => {
-    if (!ofTheFile.includes(codeOf(error))) throw error;
-    throw new AppError("data_folder_unusable", `Cannot use ${this.#file}: ${errorLine(error)}`, {
-      remedy: "Free space on its disk, or stop the program that locks it.",
-      retryable: true,
-      cause: error,
-    });
+  return {
+    run(sql, parameters) {
+      const end = deadline();
+      return inTurn(() => whenFree(() => execute(sql, parameters), end)).catch(explain);
+    },
+
+    transaction(work) {
+      const end = deadline();
+      return inTurn(async () => {
+        await whenFree(() => connection.exec("BEGIN IMMEDIATE"), end);
+        try {
+          const result = await work(async (sql, parameters) => execute(sql, parameters));
+          connection.exec("COMMIT");
+          return result;
+        } catch (error) {
+          if (connection.isTransaction) connection.exec("ROLLBACK");
+          throw error;
+        }
+      }).catch(explain);
+    },
+
+    close: () =>
+      inTurn(async () => {
+        if (connection.isOpen) connection.close();
+      }),
   };
 }
 

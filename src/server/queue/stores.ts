@@ -1,25 +1,11 @@
 import type { Database } from "./database.ts";
-import { createFigures, type Figures } from "./figures.ts";
+import { createFigures } from "./figures.ts";
 import { Queue } from "./queue.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
-import { createQuotas, createSpending, type Quotas, type Spending } from "./usage.ts";
+import { createQuotas, createSpending } from "./usage.ts";
 
-export interface Stores {
-  queue: Queue;
-  spending: Spending;
-  notes: Notes;
-  quotas: Quotas;
-  figures: Figures;
-  close(): Promise<void>;
-}
-
-/** A key-value store for facts that can be found out again. Every method resolves only when its effect is on disk. */
-export interface Notes {
-  /** Null if there is none. */
-  read(name: string): Promise<string | null>;
-  write(name: string, text: string): Promise<void>;
-  remove(name: string): Promise<void>;
-}
+export type Stores = ReturnType<typeof createStores>;
+export type Notes = ReturnType<typeof createNotes>;
 
 /** Jobs of one installation that all workers of an App together run at a time: one installation must not keep the others waiting. */
 export const installationConcurrency = 10;
@@ -48,7 +34,7 @@ export async function openStores(options: DatabaseLocation & StoreOptions): Prom
 export const openSqliteStores = (dataFolder: string, options: StoreOptions = {}): Stores =>
   createStores(openSqliteDatabase(dataFolder), options);
 
-export function createStores(database: Database, options: StoreOptions): Stores {
+export function createStores(database: Database, options: StoreOptions) {
   const { installationConcurrency = Number.MAX_SAFE_INTEGER, now = Date.now } = options;
   return {
     queue: new Queue({ database, installationConcurrency, now }),
@@ -65,19 +51,23 @@ const writeNote = `INSERT INTO note (name, text, written_at) VALUES (:name, :tex
   ON CONFLICT (name) DO UPDATE SET text = excluded.text, written_at = excluded.written_at`;
 const removeNote = "DELETE FROM note WHERE name = :name";
 
-/** The queue's purge deletes notes by age; one that is still needed has to be written again. */
-function createNotes(database: Database, now: () => number): Notes {
+/**
+ * A key-value store for facts that can be found out again. Every method resolves only when its effect is on disk. The queue's purge deletes notes
+ * by age; one that is still needed has to be written again.
+ */
+function createNotes(database: Database, now: () => number) {
   return {
-    async read(name) {
+    /** Null if there is none. */
+    async read(name: string): Promise<string | null> {
       const row = (await database.run(readNote, { name })).rows[0];
       return row ? String(row.text) : null;
     },
 
-    async write(name, text) {
+    async write(name: string, text: string): Promise<void> {
       await database.run(writeNote, { name, text, now: now() });
     },
 
-    async remove(name) {
+    async remove(name: string): Promise<void> {
       await database.run(removeNote, { name });
     },
   };

@@ -32,13 +32,7 @@ export interface Spent {
   costUsd: number;
 }
 
-/** Tokens and cost of model turns, by calendar day (UTC). Every method resolves only when its effect is on disk. */
-export interface Spending {
-  /** Adds a turn to the pull request's day, the model's week and the job. `at` is in milliseconds since 1970. */
-  charge(by: Payer, turn: PaidTurn, at: number): Promise<void>;
-  /** The sum of a day ("2026-11-22") or a month ("2026-11"), of all processes. */
-  spentOn(period: string, scope: SpendingScope): Promise<Spent>;
-}
+export type Spending = ReturnType<typeof createSpending>;
 
 /** The calendar day (UTC) of a time in milliseconds since 1970, as "2026-11-22". */
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
@@ -78,10 +72,13 @@ const sumOfDays = `SELECT CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens, co
   WHERE day BETWEEN :first AND :last AND installation = :installation
     AND ((repository = :repository AND pull = :pull) OR :pull IS NULL)`;
 
-export function createSpending(database: Database): Spending {
+/** Tokens and cost of model turns, by calendar day (UTC). Every method resolves only when its effect is on disk. */
+export function createSpending(database: Database) {
   return {
-    charge({ installation, repository, pull, job }, { model, costUsd, ...tokens }, at) {
-      const { promptTokens, cachedTokens, completionTokens } = tokens;
+    /** Adds a turn to the pull request's day, the model's week and the job. `at` is in milliseconds since 1970. */
+    charge(by: Payer, turn: PaidTurn, at: number): Promise<void> {
+      const { installation, repository, pull, job } = by;
+      const { model, costUsd, promptTokens, cachedTokens, completionTokens } = turn;
       const price = { cost: costUsd ?? 0, unpriced: costUsd === null ? 1 : 0 };
       const taken = { promptTokens, cachedTokens, completionTokens, ...price };
       return database.transaction(async (run) => {
@@ -92,7 +89,8 @@ export function createSpending(database: Database): Spending {
       });
     },
 
-    async spentOn(period, scope) {
+    /** The sum of a day ("2026-11-22") or a month ("2026-11"), of all processes. */
+    async spentOn(period: string, scope: SpendingScope): Promise<Spent> {
       const isMonth = period.length === "2026-11".length;
       const [first, last] = isMonth ? [`${period}-01`, `${period}-31`] : [period, period];
       const { installation } = scope;
@@ -133,11 +131,7 @@ export interface QuotaLimit {
   since: number;
 }
 
-/** Quotas that all processes share. Every method resolves only when its effect is on disk. */
-export interface Quotas {
-  /** Counts the entry once in the scope of each limit, or in none if one is reached. Resolves to the limit that is reached, or null. */
-  take(entry: QuotaEntry, limits: readonly QuotaLimit[]): Promise<QuotaLimit | null>;
-}
+export type Quotas = ReturnType<typeof createQuotas>;
 
 const CountRow = z.object({ entries: z.int() });
 
@@ -148,9 +142,14 @@ const countEntries = `SELECT count(*) AS entries FROM tally
 const addEntry = `INSERT INTO tally (installation, scope, name, repository, at)
   VALUES (:installation, :scope, :name, :repository, :at)`;
 
-export function createQuotas(database: Database): Quotas {
+/** Quotas that all processes share. Every method resolves only when its effect is on disk. */
+export function createQuotas(database: Database) {
   return {
-    take: ({ installation, repository, name, at }, limits) =>
+    /** Counts the entry once in the scope of each limit, or in none if one is reached. Resolves to the limit that is reached, or null. */
+    take: (
+      { installation, repository, name, at }: QuotaEntry,
+      limits: readonly QuotaLimit[],
+    ): Promise<QuotaLimit | null> =>
       database.transaction(async (run) => {
         const fresh: string[] = [];
         for (const limit of limits) {

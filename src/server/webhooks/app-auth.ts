@@ -7,7 +7,7 @@ import { registerSecret } from "../../core/secrets/live-secrets.ts";
 import { credentialsReach } from "../../pull/github/allowlist.ts";
 import { refusalOf, toAppError, unreadableAnswer } from "../../pull/github/errors.ts";
 import { createTransport } from "../../pull/github/transport.ts";
-import type { Granted, MintToken } from "../jobs/tokens.ts";
+import type { Granted, MintToken } from "../jobs/github-access.ts";
 
 /** The queue does retries and pacing; here a request either succeeds or says why not. */
 const plain = { retry: { enabled: false }, throttle: { enabled: false as const } };

@@ -15,15 +15,7 @@ import {
   type RerunEvent,
 } from "../../pull/github/payload.ts";
 import { asks, dismisses } from "../../pull/ledger/reply-words.ts";
-import {
-  eventReview,
-  keyOf,
-  type NewJob,
-  purgeJob,
-  type ReviewTask,
-  reconcileJob,
-  type Task,
-} from "../queue/job.ts";
+import { askedJob, eventReview, type NewJob, purgeJob, reconcileJob, reviewOf } from "../queue/job.ts";
 import { type AskedFor, parseCommand, type ReviewCommand, speaksToAnother } from "./commands.ts";
 
 type Decision = { jobs: [NewJob, ...NewJob[]] } | { ignored: string };
@@ -53,26 +45,6 @@ const on =
       : decideOn(parsed.event, options);
   };
 
-type Asked = Pick<ReviewTask, "repository" | "pull" | "trigger" | "requestedBy"> & Partial<ReviewTask>;
-
-/** The job of a requested review: it does not wait, and is not merged into another job. */
-function askedReview(task: Asked): NewJob {
-  return {
-    task: {
-      kind: "review",
-      mode: "new",
-      again: false,
-      thread: null,
-      commentId: null,
-      headSha: null,
-      ...task,
-    },
-    concurrencyKey: keyOf(task.repository, task.pull),
-    coalesce: false,
-    priority: 10,
-  };
-}
-
 /** Limit for the part of a reply that its job stores; GitHub accepts 65,536 characters. */
 const mostReplyBytes = 20_000;
 
@@ -94,10 +66,10 @@ function commandJob(event: CommentEvent, command: AskedFor): NewJob {
   const asked = { repository, pull, thread, commentId: comment.id, requestedBy: comment.author };
   const writtenAt = comment.createdAt;
   if (command.name !== "review")
-    return jobOf({ kind: "command", command, ...asked, writtenAt, headSha: null });
+    return askedJob({ kind: "command", command, ...asked, writtenAt, headSha: null });
   // Ids of the two kinds of comments may be equal.
   const place = thread === null ? "comment" : "review-comment";
-  return askedReview({ ...asked, mode: modeOf(command), trigger: `${place}:${comment.id}` });
+  return askedJob(reviewOf({ ...asked, mode: modeOf(command), trigger: `${place}:${comment.id}` }));
 }
 
 function modeOf({ full, dryRun }: ReviewCommand): "new" | "full" | "dry_run" {
@@ -115,11 +87,7 @@ function decideOnReply(
     return ignore("a reply that asks nothing and dismisses nothing");
   }
   const { id: commentId, author } = comment;
-  return start(jobOf({ kind: "reply", repository, pull, commentId, thread, author, body, headSha: null }));
-}
-
-function jobOf(task: Extract<Task, { kind: "command" | "reply" }>): NewJob {
-  return { task, concurrencyKey: keyOf(task.repository, task.pull), coalesce: false, priority: 10 };
+  return start(askedJob({ kind: "reply", repository, pull, commentId, thread, author, body, headSha: null }));
 }
 
 /** A suspension deletes nothing; when it ends, missed events are looked up. A new installation starts nothing. */
@@ -138,13 +106,14 @@ const decideOnRepositories = on(parseRepositoriesRemovedEvent, ({ installation, 
 const decideOnCheckRun = on(parseCheckRunEvent, (event, { appId }) => {
   const refusal = whyNotAgain(event, appId);
   if (refusal) return ignore(refusal);
-  const review = reviewOf(event);
+  const review = namedBy(event);
   if (!review) return ignore("a check run that is not about a review");
   const [another] = event.pulls.slice(1);
   const pull = review.pull ?? (another === undefined ? event.pulls[0] : undefined);
   if (pull === undefined) return ignore("a check run that does not name its pull request");
   const { repository, sender } = event;
-  return start(askedReview({ repository, pull, trigger: review.trigger, again: true, requestedBy: sender }));
+  const { trigger } = review;
+  return start(askedJob(reviewOf({ repository, pull, trigger, again: true, requestedBy: sender })));
 });
 
 /** "Re-run all checks" of a commit: reviews its pull requests again, as for their events. */
@@ -153,7 +122,7 @@ const decideOnCheckSuite = on(parseCheckSuiteEvent, (event, { appId }) => {
   if (refusal) return ignore(refusal);
   const { repository, sender, pulls } = event;
   const [first, ...others] = pulls.map((pull) =>
-    askedReview({ repository, pull, trigger: `event#${pull}`, again: true, requestedBy: sender }),
+    askedJob(reviewOf({ repository, pull, trigger: `event#${pull}`, again: true, requestedBy: sender })),
   );
   return first ? { jobs: [first, ...others] } : ignore("a check suite that names no pull request");
 });
@@ -167,10 +136,7 @@ const nameOfReview =
   /^([0-9a-f]+):(event#([1-9]\d{0,8})@.{1,255}|(?:review-)?comment:[1-9]\d{0,15}|page:[\w-]{22})$/;
 
 /** The review of a check run of ours: its trigger, and its pull request if the external id contains one. */
-function reviewOf({
-  externalId,
-  headSha,
-}: RerunEvent): { trigger: string; pull: number | undefined } | undefined {
+function namedBy({ externalId, headSha }: RerunEvent) {
   const [, head, trigger, pull] = nameOfReview.exec(externalId ?? "") ?? [];
   if (trigger === undefined || head !== headSha) return undefined;
   return { trigger, pull: pull === undefined ? undefined : Number(pull) };

@@ -9,10 +9,7 @@ type QueueState = Awaited<ReturnType<Queue["stats"]>>;
 
 type Readiness = ({ ready: true } & QueueState) | { ready: false; reason: string };
 
-export interface Health {
-  readiness(): Promise<Readiness>;
-  answer(request: IncomingMessage, pathname: string): Promise<Answer | undefined>;
-}
+export type Health = ReturnType<typeof createHealth>;
 
 export interface HealthOptions {
   queue: Pick<Queue, "check" | "stats">;
@@ -37,7 +34,7 @@ export function createHealth({
   now = Date.now,
   patienceMs = 2_000,
   isDiskLow = async () => false,
-}: HealthOptions): Health {
+}: HealthOptions) {
   let looking: Promise<Readiness> | undefined;
   let last: { at: number; readiness: Readiness } | undefined;
   let wasReady = true;
@@ -78,7 +75,7 @@ export function createHealth({
 
   return {
     readiness,
-    async answer({ method }, pathname) {
+    async answer({ method }: IncomingMessage, pathname: string): Promise<Answer | undefined> {
       if (pathname !== "/healthz" && pathname !== "/readyz") return undefined;
       refuseWriting(method);
       return pathname === "/healthz" ? { status: 200, body: "ok" } : answerFor(await readiness());

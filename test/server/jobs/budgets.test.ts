@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LoopEntry } from "../../../src/agent/record/trajectory.ts";
-import { Budget, type SpendingLimits, withinBudget } from "../../../src/server/jobs/budgets.ts";
+import { budgetOf, type SpendingLimits, withinBudget } from "../../../src/server/jobs/budgets.ts";
 import {
   dayOf,
   type PaidTurn,
@@ -45,6 +45,7 @@ interface Given {
   ofInstallation?: SpendingLimits;
   ofMonth?: SpendingLimits;
   pull?: number;
+  installation?: number;
   spending?: MemorySpending;
   now?: () => number;
 }
@@ -54,11 +55,14 @@ function budget({
   ofInstallation = none,
   ofMonth = none,
   pull = 3,
-  spending,
+  installation = 1,
+  spending = new MemorySpending(),
   now = () => noon,
 }: Given) {
-  const by = { job: "job", installation: 1, repository: 7, pull };
-  return new Budget({ spending: spending ?? new MemorySpending(), by, ofPull, ofInstallation, ofMonth, now });
+  const job = { id: "job", task: { repository: { installation, id: 7 }, pull } };
+  const written = ({ tokens, costUsd }: SpendingLimits) => ({ tokens, cost_usd: costUsd });
+  const config = { budget: { day: written(ofPull) }, policy: { month: written(ofMonth) } };
+  return budgetOf(job, config, { limits: { spending, dailyBudget: ofInstallation }, now });
 }
 
 it("A day's budget without limits is never used up", async () => {
@@ -117,12 +121,7 @@ it("A day's budget of an installation stops every pull request of it, and no oth
     .respond(request, signal);
 
   await expect(budget({ spending, ofInstallation }).require()).rejects.toThrow("budget for its installation");
-  const elsewhere = {
-    spending,
-    by: { job: "job", installation: 2, repository: 8, pull: 3 },
-    now: () => noon,
-  };
-  await new Budget({ ...elsewhere, ofPull: none, ofMonth: none, ofInstallation }).require();
+  await budget({ spending, ofInstallation, installation: 2 }).require();
 });
 
 it("A day's budget of an organisation's month counts all of its days and repositories, and ends with the month", async () => {

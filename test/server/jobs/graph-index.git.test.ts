@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { IndexReport, IndexTask } from "../../../src/border/index-messages.ts";
-import { IndexKeeper } from "../../../src/server/jobs/graph-index.ts";
+import { keepIndexes } from "../../../src/server/jobs/graph-index.ts";
 
 const report: IndexReport = { files: 3, parsed: 2, known: 1, skipped: 0, milliseconds: 5 };
 const task = (file: string, sha = "a"): IndexTask => ({
@@ -12,7 +12,7 @@ function keep() {
   const runs: { task: IndexTask; signal: AbortSignal; end: PromiseWithResolvers<IndexReport> }[] = [];
   const logged: string[] = [];
   const log = (_: object, message: string) => void logged.push(message);
-  const keeper = new IndexKeeper({
+  const keeper = keepIndexes({
     log: { info: log, warn: log, error: log },
     isThere: (file) => file !== "/gone",
     run: (one, { signal }) => {

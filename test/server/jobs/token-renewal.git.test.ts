@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createLogger } from "../../../src/core/logger.ts";
 import { publicText } from "../../../src/pull/publish/public-text.ts";
+import type { MintToken } from "../../../src/server/jobs/github-access.ts";
 import { createGitHubAccess, gitAuthorization } from "../../../src/server/jobs/github-access.ts";
-import type { MintToken } from "../../../src/server/jobs/tokens.ts";
 import { createProbot, installationAuth } from "../../../src/server/webhooks/app-auth.ts";
 import { createScenario, type Scenario } from "../../support/github-double/scenario.ts";
 

@@ -5,7 +5,7 @@ import {
   createWritingTokens,
   type MintToken,
   type Permissions,
-} from "../../../src/server/jobs/tokens.ts";
+} from "../../../src/server/jobs/github-access.ts";
 import { failure } from "../../support/failure.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 

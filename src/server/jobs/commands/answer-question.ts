@@ -24,6 +24,7 @@ import {
   react,
   say,
   whySilent,
+  withCheckout,
 } from "./command-context.ts";
 
 /** Answers a question about the change with a model that reads the head with tools. The answer is recorded before it is posted. */
@@ -82,9 +83,7 @@ async function askModel({ context, wish, recorded, models }: Question): Promise<
   const { repository } = job.task;
   const pull = await api.pull();
   const root = await loadConfig({ api, pull, repository }, deps, tools.signal);
-  const checkout = await deps.disk.checkout({ repository, pull, signal: tools.signal });
-  try {
-    const { place } = checkout;
+  return withCheckout(context, pull, async (place) => {
     const config = await withFolders(root, place, deps);
     const run = await beginRun(context, { pull, place, config, models, recorded, most: answerTask.most });
     const { number, title, body } = pull;
@@ -110,10 +109,8 @@ async function askModel({ context, wish, recorded, models }: Question): Promise<
     }
     const fault = run.passingFault();
     if (fault) throw fault;
-    return await answered(context, noAnswer(result.stop_reason, run.lastFault()), "there is no answer");
-  } finally {
-    await checkout.release();
-  }
+    return answered(context, noAnswer(result.stop_reason, run.lastFault()), "there is no answer");
+  });
 }
 
 const WITHHELD =

@@ -5,6 +5,7 @@ import { cutCharacters } from "../../../core/text/cut.ts";
 import type {
   CommentRef,
   OwnThread,
+  PullRequest,
   PullRequestApi,
   ThreadComment,
 } from "../../../pull/github/pull-request-api.ts";
@@ -12,9 +13,18 @@ import { hasWriteAccess } from "../../../pull/ledger/authority.ts";
 import { type Answers, answersTo } from "../../../pull/ledger/read-ledger.ts";
 import { renderAnswer } from "../../../pull/publish/command-answers.ts";
 import { postOnce } from "../../../pull/publish/post-once.ts";
+import type { RevisionPlace } from "../../../repo/git/workspace.ts";
 import { untrustedLine } from "../../../report/safe-markdown.ts";
 import type { AskedThread, ThreadMessage } from "../../../tasks/answer/answer-input.ts";
-import type { ActTask, ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
+import {
+  type ActTask,
+  type ClaimedJob,
+  type CommandTask,
+  type JobOutcome,
+  type ReplyTask,
+  type ReviewTask,
+  reviewOf,
+} from "../../queue/job.ts";
 import { type JobTools, jobFields, requireLease } from "../../queue/run-job.ts";
 import { isRefusal } from "../attempts.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
@@ -155,17 +165,23 @@ export function reviewFor(
   review: Pick<ReviewTask, "mode" | "trigger" | "thread">,
 ): Promise<JobOutcome> {
   const { repository, pull } = job.task;
-  const task: ReviewTask = {
-    kind: "review",
-    again: false,
-    repository,
-    pull,
-    headSha: null,
-    commentId: null,
-    requestedBy: by,
-    ...review,
-  };
+  const task = reviewOf({ repository, pull, requestedBy: by, ...review });
   return reviewPull({ ...job, task }, tools, deps, true);
+}
+
+/** Does something with a checkout of the pull request, and gives it back. */
+export async function withCheckout<T>(
+  { job, tools, deps }: AskedContext,
+  pull: PullRequest,
+  work: (place: RevisionPlace) => Promise<T>,
+): Promise<T> {
+  const { repository } = job.task;
+  const checkout = await deps.disk.checkout({ repository, pull, signal: tools.signal });
+  try {
+    return await work(checkout.place);
+  } finally {
+    await checkout.release();
+  }
 }
 
 const mostReplies = 30;

@@ -39,6 +39,7 @@ import {
   ownThreads,
   reviewAfter,
   say,
+  withCheckout,
 } from "./command-context.ts";
 import { type CommittedFix, changesTo, commitFix, patchTo } from "./commit-fix.ts";
 
@@ -110,26 +111,17 @@ interface FixOrder extends Wanted {
 
 async function repair(wanted: Wanted): Promise<JobOutcome> {
   const { context, pull, entries } = wanted;
-  const { deps, tools, job } = context;
   const { headSha: head } = pull;
-  const checkout = await deps.disk.checkout({
-    repository: job.task.repository,
-    pull,
-    signal: tools.signal,
-  });
-  const { place } = checkout;
-  try {
+  const end = await withCheckout(context, pull, async (place) => {
     const repaired: Repaired = { ...wanted, place, made: await makeFix({ ...wanted, place }) };
     const landing = await landFix(repaired);
     const titles = new Map(entries.map(({ id, title }) => [id, title]));
     const end = await endOf(repaired, landing);
     await say(context, renderFix({ fix: repaired.made.fix, titles, head, end }));
-    if (landing.kind !== "pushed") return { kind: "done", reason: landing.kind };
-    await answerThreads(repaired, landing.commit);
-  } finally {
-    await checkout.release();
-  }
-  return reviewAfter(context);
+    if (landing.kind === "pushed") await answerThreads(repaired, landing.commit);
+    return landing.kind;
+  });
+  return end === "pushed" ? reviewAfter(context) : { kind: "done", reason: end };
 }
 
 /** A request for a repair allows us to resolve its thread, even if people wrote in it. */
@@ -275,20 +267,12 @@ async function lookBeforePush({ context, entries, made }: Repaired, commit: stri
   return repaired.some(({ id }) => open.has(id)) ? null : { kind: "settled" };
 }
 
-async function isIn(
-  { job, deps, tools }: CommandContext,
-  pull: PullRequest,
-  commit: string,
-): Promise<boolean> {
+async function isIn(context: CommandContext, pull: PullRequest, commit: string): Promise<boolean> {
   if (pull.headSha === commit) return true;
-  const { repository } = job.task;
-  const checkout = await deps.disk.checkout({ repository, pull, signal: tools.signal });
-  try {
-    await using workspace = openWorkspace(checkout.place);
+  return withCheckout(context, pull, async (place) => {
+    await using workspace = openWorkspace(place);
     return (await workspace.commits(MOST_COMMITS)).some(({ sha }) => sha === commit);
-  } finally {
-    await checkout.release();
-  }
+  });
 }
 
 interface MadeFix {

@@ -25,6 +25,7 @@ import {
   type CommandContext,
   ownThreads,
   say,
+  withCheckout,
 } from "./command-context.ts";
 
 /** Lets a model write a test for the finding of the thread, and answers with what runs of it show. The result is recorded first. */
@@ -68,16 +69,12 @@ async function proveThread(
   const entry = entries.find((one) => one.comment === thread && isOpenFinding(one));
   if (!entry) return answered(context, NO_FINDING, "there is nothing to prove");
   if (isCertain(entry)) return answered(context, CERTAIN, "the finding is certain");
-  const checkout = await deps.disk.checkout({ repository, pull, signal: tools.signal });
-  try {
-    const { place } = checkout;
+  return withCheckout(context, pull, async (place) => {
     const config = await withFolders(root, place, deps);
     if (createPrivacy(config.paths.private)(entry.path))
-      return await answered(context, WITHHELD, "it is about a private file");
-    return await proveEntry({ context, pull, entry, place, config, models, recorded });
-  } finally {
-    await checkout.release();
-  }
+      return answered(context, WITHHELD, "it is about a private file");
+    return proveEntry({ context, pull, entry, place, config, models, recorded });
+  });
 }
 
 interface ProofOrder {

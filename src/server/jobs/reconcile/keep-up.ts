@@ -4,7 +4,6 @@ import { currentLedger } from "../../../pull/publish/existing.ts";
 import { plural } from "../../../report/outcome.ts";
 import { figuresOfLedger } from "../../figures/pull-figures.ts";
 import {
-  type ClaimedJob,
   type JobOutcome,
   type PurgeTask,
   type ReconcileTask,
@@ -18,19 +17,23 @@ import {
   installationNote,
   readInstallationMemory,
   reconcileApp,
+  reconcileInstallation,
   writeInstallationMemory,
-} from "./reconcile-app.ts";
-import { reconcileInstallation } from "./reconcile-installation.ts";
+} from "./reconcile.ts";
 
-type MaintenanceJob = ClaimedJob & { task: ReconcileTask | PurgeTask | RecountTask };
 type MaintenanceTools = Pick<JobTools, "signal" | "record" | "recorded">;
-type MaintenanceDependencies = Pick<JobDependencies, "app" | "record" | "github" | "now" | "log">;
 
 /** Looks for missed events, deletes the stored data of an account that removed the App, or counts findings again. */
 export async function maintain(
-  { task }: MaintenanceJob,
+  task: ReconcileTask | PurgeTask | RecountTask,
   tools: MaintenanceTools,
-  { app: { upkeep }, record, github, now, log }: MaintenanceDependencies,
+  {
+    app: { upkeep },
+    record,
+    github,
+    now,
+    log,
+  }: Pick<JobDependencies, "app" | "record" | "github" | "now" | "log">,
 ): Promise<JobOutcome> {
   if (!upkeep)
     return {
@@ -38,7 +41,7 @@ export async function maintain(
       reason: "this process only reviews; a server deletes data and looks for missed events",
     };
   const { signal } = tools;
-  if (task.kind === "purge") return purge(task, { upkeep, signal });
+  if (task.kind === "purge") return purge(task, upkeep, signal);
   if (task.kind === "recount") return recount(task, tools, { upkeep, figures: record.figures, github });
   const options = { upkeep, signal, log, now };
   return task.installation === null
@@ -48,19 +51,13 @@ export async function maintain(
 
 type Named = NonNullable<PurgeTask["repositories"]>;
 
-interface PurgeOptions {
-  upkeep: Upkeep;
-  signal: AbortSignal;
-}
-
 /**
  * Deletes all stored data of an installation, or of some of its repositories, but nothing that GitHub says the App can see (again). The purge
  * runs again for running jobs.
  */
-async function purge(task: PurgeTask, options: PurgeOptions): Promise<JobOutcome> {
-  const { upkeep } = options;
+async function purge(task: PurgeTask, upkeep: Upkeep, signal: AbortSignal): Promise<JobOutcome> {
   const { installation } = task;
-  const doomed = await doomedOf(task, options);
+  const doomed = await doomedOf(task, upkeep, signal);
   if (doomed === null) return { kind: "skipped", reason: "the App has access to it again" };
   const { running } = await upkeep.queue.forget(
     installation,
@@ -78,16 +75,16 @@ async function purge(task: PurgeTask, options: PurgeOptions): Promise<JobOutcome
 /** The repositories to purge, if their names are known; null if there is nothing to purge. */
 async function doomedOf(
   { installation, repositories }: PurgeTask,
-  { upkeep, signal }: PurgeOptions,
+  { access, notes }: Upkeep,
+  signal: AbortSignal,
 ): Promise<Named | null> {
-  const present = await upkeep.access.app(signal).installation(installation);
+  const present = await access.app(signal).installation(installation);
   if (repositories === null) {
     if (present !== null) return null;
-    const known = await readInstallationMemory(upkeep.notes, installation);
-    return known?.repositories ?? [];
+    return (await readInstallationMemory(notes, installation))?.repositories ?? [];
   }
   if (present === null || present.isSuspended) return repositories;
-  const api = await upkeep.access.installation(installation, signal);
+  const api = await access.installation(installation, signal);
   const visible = await wholeList(api.repositories());
   const doomed = repositories.filter(({ id }) => !visible.some((one) => one.id === id));
   return doomed.length > 0 ? doomed : null;

@@ -204,7 +204,7 @@ async function make(order: EnvironmentOrder, place: string, signal: AbortSignal)
   const temporary = join(order.folder, `.${ownTag}.${randomUUID()}`);
   try {
     await mkdir(join(temporary, FILES), { recursive: true, mode: 0o755 });
-    const store = new Store(temporary);
+    const store = newStore(temporary);
     const why = await runInto(store, order, signal);
     if (why !== null) return { why };
     await store.finish();
@@ -278,50 +278,46 @@ function failureOf({ exitCode, ended, stdout, stderr }: SandboxOutcome): string 
 /** Caches of tools: they could not write to them, and compiled files of Python hold the times of others. */
 const isCache = (path: string) => /(^|\/)(__pycache__|node_modules\/\.(cache|vite|vite-temp))\//.test(path);
 
+type Store = ReturnType<typeof newStore>;
+
 /** An unfinished environment with names and targets of any kind. Links are made last, so nothing is written through one. */
-class Store {
-  readonly #folder: string;
-  readonly #folders = new Set<string>([""]);
-  readonly #links: { path: string; target: Buffer }[] = [];
-  #bytes = 0;
-
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
-
-  async take({ path, bytes, executable, isLink }: TakenFile): Promise<void> {
-    requireInside(path);
-    this.#bytes += bytes.length;
-    if (this.#bytes > MAX_BYTES) throw new Error("the environment is too large");
-    const slash = path.lastIndexOf("/");
-    if (slash > 0) await this.#makeFolder(path.slice(0, slash));
-    if (isLink) this.#links.push({ path, target: bytes });
-    // Fails if anything is there, a link included.
-    else await writeFile(this.#at(path), bytes, { flag: "wx", mode: executable ? 0o555 : 0o444 });
-  }
-
-  /** Adds the links, and lets nobody change it any more: only its owner could, who does not. */
-  async finish(): Promise<void> {
-    for (const { path, target } of this.#links) await symlink(target, this.#at(path));
-    for (const folder of this.#folders) await chmod(this.#at(folder), 0o555);
-    await writeFile(join(this.#folder, SIZE), String(this.#bytes));
-    // The sandboxes of root run as `nobody`; other users of the machine have no business here.
-    if (process.getuid?.() === 0) await chown(this.#folder, 0, NOBODY);
-    await chmod(this.#folder, 0o750);
-  }
-
-  async #makeFolder(path: string): Promise<void> {
-    if (this.#folders.has(path)) return;
-    const slash = path.lastIndexOf("/");
-    if (slash > 0) await this.#makeFolder(path.slice(0, slash));
-    await mkdir(this.#at(path), { mode: 0o755 });
-    this.#folders.add(path);
-  }
-
+function newStore(root: string) {
+  const folders = new Set<string>([""]);
+  const links: { path: string; target: Buffer }[] = [];
+  let size = 0;
   /** Each character of `path` is one byte of the name. */
-  #at(path: string): Buffer {
-    return Buffer.concat([Buffer.from(join(this.#folder, FILES, "/")), Buffer.from(path, "latin1")]);
+  const at = (path: string) =>
+    Buffer.concat([Buffer.from(join(root, FILES, "/")), Buffer.from(path, "latin1")]);
+
+  async function makeFolderOf(path: string): Promise<void> {
+    const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+    if (folders.has(folder)) return;
+    await makeFolderOf(folder);
+    await mkdir(at(folder), { mode: 0o755 });
+    folders.add(folder);
   }
+
+  return {
+    async take({ path, bytes, executable, isLink }: TakenFile): Promise<void> {
+      requireInside(path);
+      size += bytes.length;
+      if (size > MAX_BYTES) throw new Error("the environment is too large");
+      await makeFolderOf(path);
+      if (isLink) links.push({ path, target: bytes });
+      // Fails if anything is there, a link included.
+      else await writeFile(at(path), bytes, { flag: "wx", mode: executable ? 0o555 : 0o444 });
+    },
+
+    /** Adds the links, and lets nobody change it any more: only its owner could, who does not. */
+    async finish(): Promise<void> {
+      for (const { path, target } of links) await symlink(target, at(path));
+      for (const folder of folders) await chmod(at(folder), 0o555);
+      await writeFile(join(root, SIZE), String(size));
+      // The sandboxes of root run as `nobody`; other users of the machine have no business here.
+      if (process.getuid?.() === 0) await chown(root, 0, NOBODY);
+      await chmod(root, 0o750);
+    },
+  };
 }
 
 function requireInside(path: string): void {

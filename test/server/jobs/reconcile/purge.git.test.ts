@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { installationNote } from "../../../../src/server/jobs/reconcile/reconcile-app.ts";
+import { installationNote } from "../../../../src/server/jobs/reconcile/reconcile.ts";
 import { eventReview, purgeJob } from "../../../../src/server/queue/job.ts";
 import { paidTurn, payer } from "../../../support/paid-turn.ts";
 import { hour, RememberedApp, start } from "./remembered-app.ts";

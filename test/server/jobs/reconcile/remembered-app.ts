@@ -20,7 +20,7 @@ import type {
 import { reconcileJob } from "../../../../src/server/queue/job.ts";
 import { openSqliteStores, type Stores } from "../../../../src/server/queue/stores.ts";
 import { TempFolder } from "../../../support/git-repo.ts";
-import { accessTo, claimed, jobDependencies, jobTools } from "../dependencies.ts";
+import { accessTo, jobDependencies, jobTools } from "../dependencies.ts";
 
 export const hour = 3_600_000;
 export const start = Date.parse("2026-11-22T12:00:00Z");
@@ -119,8 +119,7 @@ export class RememberedApp implements AsyncDisposable {
   }
 
   async run(task: Task): Promise<JobOutcome> {
-    const job = claimed(task as ReconcileTask | PurgeTask, { createdAt: this.time, startedAt: this.time });
-    return maintain(job, jobTools(), {
+    return maintain(task as ReconcileTask | PurgeTask, jobTools(), {
       ...jobDependencies({ openJob: unused, now: () => this.time }),
       github: unused(),
       app: { webUrl: "", version: "0", contentKey: () => "", upkeep: this.#upkeep() },

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { keepReconciling, lastRunNote } from "../../../../src/server/jobs/reconcile/reconcile-app.ts";
+import { keepReconciling, lastRunNote } from "../../../../src/server/jobs/reconcile/reconcile.ts";
 import type { NewJob } from "../../../../src/server/queue/job.ts";
 
 const hour = 3_600_000;
