@@ -3,13 +3,18 @@ import { described, isObject, type Json, type JsonObject } from "../openapi.ts";
 /** The address in fields that nobody follows. */
 export const nowhere = "https://github.example/";
 
+const ofFormat = new Map<Json | undefined, string>([
+  ["uri", nowhere],
+  ["date-time", "2026-01-01T00:00:00Z"],
+]);
+
 const schemaOf = (name: string): JsonObject => {
   const schema = described.schemas[name];
   if (!schema) throw new Error(`The cut description has no schema ${name}`);
   return schema;
 };
 
-/** The required fields of a schema: null where that is allowed, otherwise empty, false or 0. */
+/** The required fields of a schema: null where that is allowed, otherwise empty, false, 0 or a fixed date or address. */
 const emptyFields = ({ required = [], properties = {} }: JsonObject): JsonObject =>
   Object.fromEntries(
     (required as string[]).map((name) => [name, emptyValue((properties as JsonObject)[name] ?? {})]),
@@ -23,7 +28,7 @@ function emptyValue(schema: Json): Json {
   const type = [schema.type].flat();
   if (type.includes("null")) return null;
   if (Array.isArray(schema.enum)) return schema.enum[0] ?? null;
-  if (type.includes("string")) return schema.format === "uri" ? nowhere : "";
+  if (type.includes("string")) return ofFormat.get(schema.format) ?? "";
   if (type.includes("boolean")) return false;
   if (type.includes("array")) return [];
   return type.includes("object") ? emptyFields(schema) : 0;
