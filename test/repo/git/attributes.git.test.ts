@@ -196,7 +196,7 @@ describe("the base's attributes", () => {
     expect(answers["big/other.ts"]).toEqual(nothing);
   });
 
-  it("The base's attributes leave out paths that are too deep", async () => {
+  it("The base's attributes leave out paths that are too deep for its rules", async () => {
     const slow = [
       [".gitattributes", `${"**/a/".repeat(12)}b linguist-generated\n* linguist-vendored\n`],
     ] as Files;
@@ -206,7 +206,7 @@ describe("the base's attributes", () => {
     ];
     const answers = await ask(slow, [deep, `${"a/".repeat(2_000)}c`, edge]);
     expect(answers).toEqual({ [edge]: { generated: null, vendored: true } });
-    expect(await ask([], [deep])).toEqual({});
+    expect(await ask([], [deep])).toEqual({ [deep]: nothing });
   });
 
   it("The base's attributes are given up if they are too slow, and nothing is left behind", async () => {
