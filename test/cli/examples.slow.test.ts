@@ -13,6 +13,7 @@ const root = join(import.meta.dirname, "../..");
 const elsewhere: Record<string, RegExp> = {
   "test/cli/commands/serve.git.test.ts": /\bhunkwise (?:serve|worker)\b/,
   "test/cli/commands/fix.git.test.ts": /\bhunkwise fix\b/,
+  "test/cli/commands/review-prove.git.test.ts": /^hunkwise review --prove$/,
   "test/e2e/action.server.test.ts": /^hunkwise action$/,
 };
 
@@ -48,6 +49,7 @@ beforeAll(async () => {
   origin.git("clone", "--quiet", origin.dir, shop);
   const clone = GitRepo.at(shop).branch("topic");
   clone.commit("Parse", {
+    "api/server.ts": "export const port = 3000;\n",
     "src/b.ts": 'import { parseRange } from "./a.ts";\nexport const b = parseRange("1");\n',
   });
   clone.commit("Claim", { "src/queue.ts": "export class Queue {\n  claim() {\n    return 1;\n  }\n}\n" });
