@@ -73,7 +73,8 @@ describe("a Postgres that is away while the model thinks", () => {
       }
       return reviewer(body);
     };
-    const env = { ...longLease, DATABASE_URL: await postgres.createDatabase() };
+    // A job that could not be handed back continues when its lease has ended.
+    const env = { ...shortTimes({ leaseMs: 30_000 }), DATABASE_URL: await postgres.createDatabase() };
     await onApp({ base, head, env, script }, async (app) => {
       const isReady = async () => (await fetch(`${app.server.url}/readyz`)).status === 200;
       await app.send("opened");
