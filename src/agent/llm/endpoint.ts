@@ -189,6 +189,12 @@ function connectionError(error: Error, { address, provider }: Endpoint): AppErro
     const remedy = `Check it, or list ${url.hostname} in NO_PROXY.`;
     return new Fault("model_failed", message, { retryable: true, remedy });
   }
+  // A port of another protocol, which `fetch` refuses for good: https://fetch.spec.whatwg.org/#port-blocking.
+  if (causesOf(error).some(({ message }) => message === "bad port")) {
+    const remedy = `Run the model's server on another port, and set ${provider.baseUrl} to its new address.`;
+    const message = `Node refuses to connect to port ${url.port} (${address})`;
+    return new EndpointUnreachable("model_failed", message, { remedy });
+  }
   const message = `Cannot reach the model endpoint ${address}${code ? ` (${code})` : ""}`;
   return new Fault("model_failed", message, { retryable: true, remedy: remedyFor(url, isLocal, provider) });
 }

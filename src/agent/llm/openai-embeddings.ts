@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { AnswerLimits } from "../../core/egress.ts";
 import { AppError } from "../../core/errors.ts";
+import { failedProxy } from "../../core/proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../../core/secrets/live-secrets.ts";
 import {
   type Endpoint,
@@ -99,5 +100,6 @@ function inOwnWords(error: unknown, endpoint: Endpoint, signal: AbortSignal): Ap
   const known = toAppError(error, endpoint, signal);
   if (known.code === "aborted") return known;
   const { code, message, retryable, retryAfterMs } = known;
-  return new AppError(code, endpoint.hideKey(message), { retryable, remedy, retryAfterMs });
+  const ownRemedy = failedProxy(error, new URL(endpoint.address)) ? known.remedy : remedy;
+  return new AppError(code, endpoint.hideKey(message), { retryable, remedy: ownRemedy, retryAfterMs });
 }
