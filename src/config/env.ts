@@ -1,4 +1,4 @@
-import { createPrivateKey } from "node:crypto";
+import { createPrivateKey, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
@@ -6,6 +6,7 @@ import { z } from "zod";
 import { AppError, errorLine } from "../core/errors.ts";
 import { cacheFolder, dataFolder, environmentsFolder, ownFolder } from "./folders.ts";
 import {
+  classicAzure,
   defaultClaude,
   defaultContextTokens,
   defaultModel,
@@ -219,14 +220,18 @@ function readPrivateKey(text: string, source: string): string {
   const pem = lines.includes("-----BEGIN") ? lines : Buffer.from(lines, "base64").toString("utf8");
   if (!/-----BEGIN (RSA |EC |ENCRYPTED )?PRIVATE KEY-----/.test(pem))
     throw new AppError("config_invalid", `${source} is not a private key in PEM format`, { remedy });
+  const unusable = (what: string) =>
+    new AppError("config_invalid", `The private key in ${source} ${what}`, { remedy });
+  let key: KeyObject;
   try {
-    const key = createPrivateKey(pem);
-    if (key.asymmetricKeyType === "rsa") return key.export({ type: "pkcs8", format: "pem" }).toString();
+    key = createPrivateKey(pem);
   } catch {
     // The error of OpenSSL is left out: a person cannot act on it.
+    throw unusable(pem.includes("ENCRYPTED") ? "is protected by a passphrase" : "is damaged or cut off");
   }
-  const message = `The private key in ${source} is damaged, has a passphrase or is not an RSA key`;
-  throw new AppError("config_invalid", message, { remedy });
+  if (key.asymmetricKeyType !== "rsa")
+    throw unusable(`is of type ${key.asymmetricKeyType}, but GitHub uses RSA`);
+  return key.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
 /** @throws AppError `config_invalid`. */
@@ -470,7 +475,8 @@ const localNames = namesWith("local");
 
 /** Variables of the server are ignored: a developer's shell sets `PORT` and `DATABASE_URL` for other programs. Throws `config_invalid`. */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
-  const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
+  const isRead = (name: string) => localNames.has(name.toUpperCase()) || classicAzure.has(name);
+  const own = Object.fromEntries(Object.entries(raw).filter(([name]) => isRead(name)));
   const { env, faults } = inspectEnv(own);
   requireNone(faults, raw);
   // The user may not be allowed to write to the server's own folder.

@@ -36,7 +36,7 @@ interface NestedFile {
 
 interface MergedConfig {
   config: EffectiveConfig;
-  /** One if the files together exceed a limit. If there is one, do not use `config`. */
+  /** For each limit, the first file with which all files together exceed it. If there are any, do not use `config`. */
   problems: FileProblem[];
 }
 
@@ -74,12 +74,25 @@ export function mergeNested(root: EffectiveConfig, files: readonly NestedFile[])
     instructions: [...root.instructions, ...unlessEnforced("instructions", asked.flat())],
     ...(severities.length > 0 && { severity_by_path: severities }),
   };
-  const characters = config.instructions.reduce((sum, { path, text }) => sum + path.length + text.length, 0);
-  const isTooMuch =
-    Math.max(config.paths.ignore.length, config.paths.private.length) > most.patterns ||
-    characters > most.instructionCharacters;
-  const message = `is one of several files in folders with more than ${most.patterns} patterns or ${most.instructionCharacters} characters of instructions together`;
-  return { config, problems: isTooMuch ? [{ file: sorted[0]?.path ?? "", ...wholeFile(message) }] : [] };
+  const beyond = (key: string, sizes: readonly number[], limit: number, unit: string): FileProblem[] => {
+    let sum = 0;
+    const file = sorted.find((_, at) => {
+      sum += sizes[at] ?? 0;
+      return sum > limit;
+    });
+    const message = `exceeds the limit of ${limit} ${unit} for all files in folders together`;
+    return file ? [{ file: file.path, line: null, key, message }] : [];
+  };
+  const lengths = (lists: readonly (readonly string[])[]) => lists.map(({ length }) => length);
+  const characters = asked.map((list) =>
+    list.reduce((sum, { path, text }) => sum + path.length + text.length, 0),
+  );
+  const problems = [
+    ...beyond("paths.ignore", lengths(ignored), most.patterns, "patterns"),
+    ...beyond("paths.private", lengths(kept), most.patterns, "patterns"),
+    ...beyond("instructions", characters, most.instructionCharacters, "characters"),
+  ];
+  return { config, problems };
 }
 
 const rebased = (patterns: readonly string[], folder: string) =>

@@ -490,9 +490,10 @@ export function parseVariables(raw: RawEnv): ParsedVariables {
     const value = (raw[name] ?? (name.endsWith("_PROXY") ? raw[name.toLowerCase()] : undefined))?.trim();
     return value ? [[name, value] as const] : [];
   });
+  const classic = ofClassicAzure(raw);
   const values = new Map(entries);
   const { success, data, error } = Variables.safeParse(Object.fromEntries(values));
-  if (success) return { given: data, faults: [] };
+  if (success) return { given: data, faults: classic };
   const issues = new Map(error.issues.map((issue) => [String(issue.path[0]), issue.message]));
   const faults = [...issues].map(([name, message]) => {
     const value = secretNames.has(name) ? "" : `, not ${JSON.stringify(values.get(name))}`;
@@ -501,7 +502,20 @@ export function parseVariables(raw: RawEnv): ParsedVariables {
     });
   });
   const right = entries.filter(([name]) => !issues.has(name));
-  return { given: Variables.parse(Object.fromEntries(right)), faults };
+  return { given: Variables.parse(Object.fromEntries(right)), faults: [...faults, ...classic] };
+}
+
+/** Settings of Azure's classic API, and what holds instead. */
+export const classicAzure: ReadonlyMap<string, string> = new Map([
+  ["AZURE_OPENAI_DEPLOYMENT", "HUNKWISE_MODEL names the deployment"],
+  ["OPENAI_API_VERSION", "Azure is asked through its v1 API, which has no versions"],
+]);
+
+/** A setting that does nothing is worse than one that is refused. Without an endpoint at Azure, these are for other programs. */
+function ofClassicAzure(raw: RawEnv): VariableFault[] {
+  const set = [...classicAzure].filter(([name]) => raw.AZURE_OPENAI_ENDPOINT?.trim() && raw[name]?.trim());
+  const remedy = "Remove it from the environment or from .env.";
+  return set.map(([name, why]) => new VariableFault(name, `${name} is no setting: ${why}`, { remedy }));
 }
 
 const known: ReadonlySet<string> = new Set(Object.keys(Variables.shape));
