@@ -311,6 +311,7 @@ function stateByRules(
   }
   if (file.change.type === "deleted") return { state: "fixed", reason: "The file is deleted." };
   const [analyzer = ""] = one.source.split("/");
+  // If the analyzer did not finish on the file, the finding is not fixed.
   const isUnknown = analysis.unfinished.some(
     ({ path, analyzers }) =>
       path === file.change.path && (analyzers.length === 0 || analyzers.includes(analyzer)),
