@@ -143,13 +143,13 @@ export async function mergePass(
   parts: readonly PartSummary[],
   report: ReportPort["report"],
 ): Promise<Merged> {
-  const model = run.deps.models.summarize;
+  const model = run.deps.models.review;
   const watch = createReportWatch();
   const joiner = createJoiner(groups);
   let summary: string | null = null;
   await runLoop(run, {
     loop: "merge",
-    role: "summarize",
+    role: "review",
     messages: openingMessages(mergePrompt, [
       partsSection(parts, roomFor(model, MAX_PARTS_BYTES, 0.15)),
       findingsSection(groups.map(mergedFinding), roomFor(model, MAX_FINDINGS_BYTES, 0.3)),
