@@ -18,7 +18,7 @@ import { createIdentities, locationOf, locationsOverlap } from "../anchor/finger
 import type { LineRange } from "../anchor/quote.ts";
 import { symbolAt } from "../anchor/symbols.ts";
 import type { ProgressEvent } from "../shapes/review-result.ts";
-import { analyzeFile, sharedAnalyzers, type UnfinishedFile } from "./analyzers/analyze-change.ts";
+import { allAnalyzers, analyzeFile, type UnfinishedFile } from "./analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "./analyzers/analyzer.ts";
 import { lockDiagnostics } from "./analyzers/broken-files.ts";
 import { withoutUnseen } from "./analyzers/hidden-characters.ts";
@@ -58,7 +58,7 @@ export async function runAnalyzers(
   files: readonly ChangedFile[],
   deps: AnalyzerDependencies,
 ): Promise<AnalyzerFindings> {
-  const { signal, timeLimit = AbortSignal.timeout(MILLISECONDS), analyzers = sharedAnalyzers() } = deps;
+  const { signal, timeLimit = AbortSignal.timeout(MILLISECONDS), analyzers = allAnalyzers } = deps;
   const readers = analyzers.filter(({ readsEvery }) => readsEvery);
   const idOf = createIds(deps.key);
   const onCrash = (name: string, path: string, error: unknown) =>

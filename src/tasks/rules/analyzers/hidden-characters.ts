@@ -377,32 +377,30 @@ const MOST = 10;
  * others, line ends that no viewer shows, sequences that a terminal obeys. One finding for each kind and line. In code, each such character
  * counts; in strings, comments and text, those that nothing there needs.
  */
-export function createHiddenCharactersAnalyzer(): Analyzer {
-  return {
-    name: "hidden-characters",
-    async analyze(file) {
-      const pieces = await piecesOf(file, addedLinesOf(file));
-      const asked: number[] = [];
-      for (const { text, start } of pieces) {
-        asked.push(...askedIn(text).map((at) => start + at));
-        await nextTick();
-      }
-      const context = await contextOf(file, asked);
-      const found: FoundLine[] = [];
-      for (const { line, text, start } of asked.length > 0 ? pieces : []) {
-        found.push(...hiddenIn(text, context, start).map((one) => ({ line, text, ...one })));
-        await nextTick();
-      }
-      return [...Map.groupBy(found, ({ kind }) => kind).values()].flatMap((same) => {
-        const lines = Map.groupBy(same, ({ line }) => line).values();
-        return toDiagnostics(
-          file,
-          [...lines].flatMap(([first]) => first ?? []),
-        );
-      });
-    },
-  };
-}
+export const hiddenCharactersAnalyzer: Analyzer = {
+  name: "hidden-characters",
+  async analyze(file) {
+    const pieces = await piecesOf(file, addedLinesOf(file));
+    const asked: number[] = [];
+    for (const { text, start } of pieces) {
+      asked.push(...askedIn(text).map((at) => start + at));
+      await nextTick();
+    }
+    const context = await contextOf(file, asked);
+    const found: FoundLine[] = [];
+    for (const { line, text, start } of asked.length > 0 ? pieces : []) {
+      found.push(...hiddenIn(text, context, start).map((one) => ({ line, text, ...one })));
+      await nextTick();
+    }
+    return [...Map.groupBy(found, ({ kind }) => kind).values()].flatMap((same) => {
+      const lines = Map.groupBy(same, ({ line }) => line).values();
+      return toDiagnostics(
+        file,
+        [...lines].flatMap(([first]) => first ?? []),
+      );
+    });
+  },
+};
 
 /** A long line is read in pieces, which each end before a character of ASCII. */
 const piece = /.{1,8000}(?=[ -~]|$)|.{1,8000}/gsv;
