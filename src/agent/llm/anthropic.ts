@@ -21,7 +21,7 @@ import {
 } from "./endpoint.ts";
 import { createApiModel, type Effort, type ModelOptions, type Sent, without } from "./endpoint-model.ts";
 import { isObject, readStrict } from "./lenient-json.ts";
-import type { EndpointModel, Extras, Message, ModelRequest } from "./model.ts";
+import type { EndpointModel, Extras, Message, ModelRequest, ToolCall } from "./model.ts";
 import { allWritten, costOf } from "./prices.ts";
 import { isFiltered, type Refusal } from "./refusal.ts";
 import { formed, nameOnWire } from "./request.ts";
@@ -193,15 +193,7 @@ function turnBlocks({ content, toolCalls, extras }: Extract<Message, { role: "as
 }
 
 /** A call as the model made it, within the limits of the service. */
-function toolUse({
-  id,
-  name,
-  arguments: text,
-}: {
-  id: string;
-  name: string;
-  arguments: string;
-}): Anthropic.ToolUseBlockParam {
+function toolUse({ id, name, arguments: text }: ToolCall): Anthropic.ToolUseBlockParam {
   const input = readStrict(text.toWellFormed());
   return {
     type: "tool_use",
