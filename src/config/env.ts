@@ -234,20 +234,6 @@ function readPrivateKey(text: string, source: string): string {
   return key.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
-/** @throws AppError `config_invalid`. */
-function readPrivateKeyFile(path: string): string {
-  try {
-    return readPrivateKey(readFileSync(path, "utf8"), `PRIVATE_KEY_PATH (${path})`);
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    throw new AppError("config_invalid", `PRIVATE_KEY_PATH cannot be read: ${errorLine(error)}`, {
-      remedy:
-        "Set it to the PEM file that you downloaded from the App's settings page, and make the file readable for this user.",
-      cause: error,
-    });
-  }
-}
-
 export interface AppCredentials {
   id: number;
   /** PKCS #8 PEM. */
@@ -388,7 +374,7 @@ function faultOf(variable: string, error: unknown): VariableFault {
 function settingsOf(given: Variables) {
   const reviewsADay = given.HUNKWISE_INSTALLATION_REVIEWS_PER_DAY;
   return {
-    github: githubAt(given),
+    github: githubOf(given.GHE_HOST ?? "", given.GHE_PROTOCOL),
     /** Numeric ids of the accounts that operate this server. */
     operators: new Set(given.HUNKWISE_OPERATORS ?? []),
     /** Address to listen on; null for all. */
@@ -595,8 +581,17 @@ function readLogin({
 
 function readKey({ PRIVATE_KEY: key, PRIVATE_KEY_PATH: path }: Variables): string {
   if (key) return readPrivateKey(key, "PRIVATE_KEY");
-  if (path) return readPrivateKeyFile(path);
-  throw missing("PRIVATE_KEY", "Set it, or set PRIVATE_KEY_PATH to the App's PEM file");
+  if (!path) throw missing("PRIVATE_KEY", "Set it, or set PRIVATE_KEY_PATH to the App's PEM file");
+  try {
+    return readPrivateKey(readFileSync(path, "utf8"), `PRIVATE_KEY_PATH (${path})`);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError("config_invalid", `PRIVATE_KEY_PATH cannot be read: ${errorLine(error)}`, {
+      remedy:
+        "Set it to the PEM file that you downloaded from the App's settings page, and make the file readable for this user.",
+      cause: error,
+    });
+  }
 }
 
 function readWebhookSecret({ WEBHOOK_SECRET: webhookSecret }: Variables): string {
@@ -613,9 +608,6 @@ function readWebhookSecret({ WEBHOOK_SECRET: webhookSecret }: Variables): string
   }
   return webhookSecret;
 }
-
-const githubAt = ({ GHE_HOST: host, GHE_PROTOCOL: protocol }: Variables): GitHubPlace =>
-  githubOf(host ?? "github.com", protocol);
 
 export function githubOf(host: string, protocol: GitHubPlace["protocol"]): GitHubPlace {
   if (host === "" || host === "github.com") {

@@ -11,6 +11,7 @@ import { createPathMatcher } from "../repo/diff/paths.ts";
 import { nameBytes } from "../repo/git/names.ts";
 import type { TreeEntry, Workspace } from "../repo/git/workspace.ts";
 import type { Sandbox, SandboxLimits } from "./bubblewrap.ts";
+import type { LeftFile } from "./from-supervisor.ts";
 import {
   keyOf,
   type PlacedFile,
@@ -19,7 +20,6 @@ import {
   sandboxPath,
   type TakenFile,
 } from "./run-in-sandbox.ts";
-import type { LeftFile } from "./supervisor/protocol.ts";
 
 export interface CommandFiles {
   workspace: Pick<Workspace, "tree" | "readBlob">;

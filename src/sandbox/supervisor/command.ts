@@ -3,18 +3,17 @@ import { once } from "node:events";
 import { closeSync, openSync, readdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EarlyEnd, RunOrder } from "./protocol.ts";
+import type { End } from "../from-supervisor.ts";
+import type { RunOrder } from "./protocol.ts";
 import { SESSION } from "./workspace.ts";
 
 /** How often limits are checked. A command exceeds them for at most about this long. */
 const WATCH_MS = 50;
 const FILTER = `${SESSION}/etc/filter`;
 
-interface Ran {
-  /** Null if the inner sandbox could not be built or the command was killed. */
-  exitCode: number | null;
-  ended: EarlyEnd | null;
-  truncated: boolean;
+type EarlyEnd = NonNullable<End["ended"]>;
+
+interface Ran extends Pick<End, "exitCode" | "ended" | "truncated"> {
   stdout: Buffer;
   stderr: Buffer;
 }
