@@ -34,12 +34,6 @@ interface NestedFile {
   config: NestedConfig;
 }
 
-interface MergedConfig {
-  config: EffectiveConfig;
-  /** For each limit, the first file with which all files together exceed it. If there are any, do not use `config`. */
-  problems: FileProblem[];
-}
-
 /** Limits for all nested files together: each path is matched against each pattern, and a model reads each instruction. */
 const most = { patterns: 2_000, instructionCharacters: 64_000 };
 
@@ -47,8 +41,9 @@ const most = { patterns: 2_000, instructionCharacters: 64_000 };
  * Merges nested files into the configuration of the repository. Lists are concatenated, parent folders first. An exception of private paths
  * applies only to its own file's list. For severities the nearest file counts. What the organisation enforces stays, except that private paths
  * are added.
+ * @returns for each limit, the first file with which all files together exceed it; if there are any, do not use `config`
  */
-export function mergeNested(root: EffectiveConfig, files: readonly NestedFile[]): MergedConfig {
+export function mergeNested(root: EffectiveConfig, files: readonly NestedFile[]) {
   if (files.length === 0) return { config: root, problems: [] };
   const sorted = files.toSorted((a, b) => (a.folder < b.folder ? -1 : Number(a.folder > b.folder)));
   const unlessEnforced = <Item>(key: string, items: readonly Item[]) =>

@@ -119,18 +119,11 @@ function unusable(file: string, error: unknown): AppError {
   });
 }
 
-/** The location of a server's records of runs. */
-interface RunsPlace {
-  /** Postgres; null for `queue.db` in the data folder. */
-  databaseUrl: string | null;
-  dataFolder: string;
-}
-
 /**
- * The server of this environment, or null. `DATABASE_URL` counts only next to an App, because a developer's shell sets it for other programs.
+ * Where the server of this environment has its records of runs, or null; without an address, in `queue.db` in the data folder. `DATABASE_URL` counts only next to an App, because a developer's shell sets it for other programs.
  * Faults in other variables must not keep a person from viewing the runs. Throws `config_invalid`.
  */
-export function readRunsPlace(raw: RawEnv = rawEnv()): RunsPlace | null {
+export function readRunsPlace(raw: RawEnv = rawEnv()) {
   const given = (name: string) => raw[name]?.trim() || null;
   const folder = dataFolder(given("HUNKWISE_DATA_DIR") ?? undefined);
   const isServer = given("APP_ID") !== null || hasStoredApp(folder);

@@ -426,24 +426,15 @@ const Variables = z.object({
 });
 export type Variables = z.infer<typeof Variables>;
 
-interface EnvironmentVariable extends Omit<About, "fallback"> {
-  name: string;
-  /** Null if unset. */
-  default: string | null;
-  /** Title of the section that it belongs to. */
-  section: string;
-}
-
-export const environmentDocs: readonly EnvironmentVariable[] = Object.entries(Variables.shape).flatMap(
-  ([name, type]) => {
-    const meta = type.meta() as (About & { section: keyof typeof sections }) | undefined;
-    if (meta === undefined) return [];
-    const { fallback, section, ...about } = meta;
-    const value = type.safeParse(undefined).data;
-    const standard = value === undefined ? (fallback ?? null) : String(value);
-    return [{ ...about, name, default: standard, section: sections[section] }];
-  },
-);
+/** Each with the title of its section, and its default; null for none. */
+export const environmentDocs = Object.entries(Variables.shape).flatMap(([name, type]) => {
+  const meta = type.meta() as (About & { section: keyof typeof sections }) | undefined;
+  if (meta === undefined) return [];
+  const { fallback, section, ...about } = meta;
+  const value = type.safeParse(undefined).data;
+  const standard = value === undefined ? (fallback ?? null) : String(value);
+  return [{ ...about, name, default: standard, section: sections[section] }];
+});
 
 export const namesWith = (what: "secret" | "local" | "path"): ReadonlySet<string> =>
   new Set(environmentDocs.filter((one) => one[what]).map(({ name }) => name));
@@ -478,13 +469,8 @@ export function requireNone(faults: readonly VariableFault[], raw: RawEnv = {}):
   throw new AppError("config_invalid", [...lines, ...hints].join(" "));
 }
 
-interface ParsedVariables {
-  given: Variables;
-  faults: VariableFault[];
-}
-
 /** Checks each variable separately and leaves out invalid ones. A blank value counts as unset, because compose files pass unset variables on so. */
-export function parseVariables(raw: RawEnv): ParsedVariables {
+export function parseVariables(raw: RawEnv): { given: Variables; faults: VariableFault[] } {
   const entries = Object.keys(Variables.shape).flatMap((name) => {
     // Both spellings of proxies are common, and many tools set the lower-case one.
     const value = (raw[name] ?? (name.endsWith("_PROXY") ? raw[name.toLowerCase()] : undefined))?.trim();

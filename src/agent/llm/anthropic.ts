@@ -286,11 +286,6 @@ const Answer = z.looseObject({
     .catch(null),
 });
 
-/** A turn with the tokens that were written to the cache, which are part of its prompt and cost more. */
-interface ClaudeTurn extends ParsedTurn {
-  writtenTokens: number;
-}
-
 /** A block of a turn for its replay: thinking as it was, for others only their place. Texts and calls are in the turn, where secrets are masked. */
 const Replayed = z.union([
   Thinking,
@@ -311,7 +306,7 @@ export function readAnswer(
   takenIds: ReadonlySet<string>,
   promptCharacters: number,
   hideKey: HideKey,
-): ClaudeTurn {
+): ParsedTurn & { writtenTokens: number } {
   const { content: blocks, stop_reason, usage } = parseAnswer(Answer, raw, anthropic, hideKey);
   const length = JSON.stringify(blocks).length;
   if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`, anthropic);
@@ -342,6 +337,7 @@ export function readAnswer(
       cachedTokens: Math.min(read ?? 0, promptTokens),
       completionTokens: usage?.output_tokens ?? Math.ceil(length / 4),
     },
+    // To the cache. They are part of the prompt, and cost more.
     writtenTokens: wrote ?? 0,
     ...(extras ? { extras } : {}),
   };

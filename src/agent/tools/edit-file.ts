@@ -70,18 +70,11 @@ function around(lines: readonly string[], at: number): string {
 /** More than a workspace accepts, which reports its own limit: 16 MB. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-interface ReplacedText {
-  raw: string;
-  replaced: number;
-  /** Occurrences that were not replaced. */
-  left: number;
-}
-
 /**
  * Replaces one text by another, with any line ends, which stay the same. Undefined if the file contains the text in none of its spellings.
- * Throws a ToolError if the file would become too large.
+ * `left`: occurrences that were not replaced. Throws a ToolError if the file would become too large.
  */
-function replaceText(file: EditableText, input: Input): ReplacedText | undefined {
+function replaceText(file: EditableText, input: Input) {
   const plain = file.raw.replaceAll("\r\n", "\n");
   for (const { from, text, encoding } of spellings(file, input.old_string, input.new_string)) {
     const parts = plain.split(from);

@@ -7,23 +7,20 @@ import { MAX_RENDERED_BYTES } from "../../repo/show.ts";
 import type { ToolRun } from "./run-tool.ts";
 import type { AnyTool } from "./tool.ts";
 
-interface McpTool {
-  title: string;
-  description: string;
-  inputSchema: StandardSchemaWithJSON;
-  annotations: ToolAnnotations;
-}
-
 /** Larger structured content is omitted, and only the text answers, which is cut at whole entries. */
 export const MAX_STRUCTURED_BYTES = 2 * MAX_RENDERED_BYTES;
 
 /** A tool that only reads or changes this repository. */
-export function toMcpTool(tool: AnyTool): McpTool {
+export function toMcpTool(tool: AnyTool) {
   return {
     title: tool.title,
     description: tool.description,
     inputSchema: toMcpArguments(tool.input),
-    annotations: { title: tool.title, readOnlyHint: tool.kind === "read", openWorldHint: false },
+    annotations: {
+      title: tool.title,
+      readOnlyHint: tool.kind === "read",
+      openWorldHint: false,
+    } satisfies ToolAnnotations,
   };
 }
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { CodeLocation, Evidence, Finding, Severity } from "../../core/finding.ts";
 import type { CoverageSink } from "../../repo/diff-pages.ts";
 import type { DiffSource } from "../../repo/diff-source.ts";
-import type { EditableWorkspace, Shas, Workspace } from "../../repo/git/workspace.ts";
+import type { EditableWorkspace, Workspace } from "../../repo/git/workspace.ts";
 import type { GraphAnswer } from "../../repo/index/graph.ts";
 
 /** The output of `report_finding`, without the parts that the review itself adds. */
@@ -219,16 +219,6 @@ export interface ToolContext {
   isPrivate(path: string): boolean;
 }
 
-/** The review context of the tool contract, as data. */
-interface ReviewContext {
-  repo_path: string;
-  target_branch: string;
-  changed_files: string[];
-  head_sha: Shas["head"] | null;
-  base_sha: Shas["base"];
-  merge_base_sha: Shas["mergeBase"];
-}
-
 /** The debug facts of a program that a tool ran; without a return code if it was stopped on purpose. */
 export const ProgramRun = z.strictObject({
   command: z.string(),
@@ -319,17 +309,3 @@ export function defineTool<Input, Output>(
 
 // biome-ignore lint/suspicious/noExplicitAny: a registry holds tools of every input; each parses its own.
 export type AnyTool = Tool<any, any>;
-
-/** The review context of a run as data. It includes private files, as `changed_files` does. */
-export async function reviewContext(context: ToolContext): Promise<ReviewContext> {
-  const { root, shas } = context.workspace;
-  const changes = await context.workspace.changes();
-  return {
-    repo_path: root,
-    target_branch: context.targetBranch,
-    changed_files: changes.map((change) => change.path),
-    head_sha: shas.headTree === undefined ? shas.head : null,
-    base_sha: shas.base,
-    merge_base_sha: shas.mergeBase,
-  };
-}

@@ -13,13 +13,8 @@ const FILTER = `${SESSION}/etc/filter`;
 
 type EarlyEnd = NonNullable<End["ended"]>;
 
-interface Ran extends Pick<End, "exitCode" | "ended" | "truncated"> {
-  stdout: Buffer;
-  stderr: Buffer;
-}
-
 /** Runs the command and ends all processes that it started. Resolves when none is left. */
-export async function runCommand(order: RunOrder, filter: Buffer): Promise<Ran> {
+export async function runCommand(order: RunOrder, filter: Buffer) {
   writeFileSync(FILTER, filter);
   const filterFd = openSync(FILTER, "r");
   // Bubblewrap reads the filter from descriptor 3 and reports the exit code on 4. The command gets neither.

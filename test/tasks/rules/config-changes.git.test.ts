@@ -80,11 +80,11 @@ describe("a changed configuration", () => {
 
   it("A new or deleted file has a sentence", () => {
     expect(root(undefined, "effort: low")).toEqual([
-      "`.github/hunkwise.yml` would be new.",
+      "`.github/hunkwise.yml` would be new, and would replace the organisation's file if there is one without a `policy`.",
       "`effort`: `medium` -> `low`.",
     ]);
     expect(root("effort: low", undefined)).toEqual([
-      "`.github/hunkwise.yml` would be deleted.",
+      "`.github/hunkwise.yml` would be deleted: the organisation's file would apply if there is one, otherwise the defaults.",
       "`effort`: `low` -> `medium`.",
     ]);
   });

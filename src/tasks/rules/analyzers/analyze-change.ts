@@ -57,14 +57,11 @@ export interface UnfinishedFile {
   analyzers: string[];
 }
 
-/** Diagnostics by line, on lines that the change added or next to a removal; and the analyzers that did not finish. */
-interface Analysis {
-  diagnostics: Diagnostic[];
-  missing: string[];
-}
-
-/** @throws the signal's reason if the run is aborted */
-export async function analyzeFile(file: AnalyzedFile, options: AnalysisOptions): Promise<Analysis> {
+/**
+ * Diagnostics by line, on lines that the change added or next to a removal; and the analyzers that did not finish.
+ * @throws the signal's reason if the run is aborted
+ */
+export async function analyzeFile(file: AnalyzedFile, options: AnalysisOptions) {
   const { signal, timeLimit, analyzers, onCrash } = options;
   const limits = [signal, AbortSignal.timeout(millisecondsPerFile), ...(timeLimit ? [timeLimit] : [])];
   const limited = AbortSignal.any(limits);

@@ -1,6 +1,5 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { flatMapWithPauses } from "../../../core/async.ts";
-import type { Severity } from "../../../core/finding.ts";
 import { withoutSecrets } from "../../../core/secrets/redact.ts";
 import { escapeInvisible } from "../../../core/text/escape-invisible.ts";
 import { fence } from "../../../core/text/fence.ts";
@@ -327,13 +326,7 @@ function kindOf(node: SgNode, text: string, from: number): TextKind | undefined 
   return literal.test(kind) ? "string" : undefined;
 }
 
-interface Wording {
-  severity: Severity;
-  title: string;
-  body: string;
-}
-
-const wordings: Record<HiddenKind, Wording> = {
+const wordings: Record<HiddenKind, Pick<Diagnostic, "severity" | "title" | "body">> = {
   bidirectional: {
     severity: "high",
     title: "Bidirectional controls show this line in a different order from the one in which it runs",
