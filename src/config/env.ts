@@ -363,7 +363,7 @@ function readEvents(given: Variables): EventsEnv | null {
   return null;
 }
 
-function faultOf(variable: string, error: unknown): VariableFault {
+export function faultOf(variable: string, error: unknown): VariableFault {
   if (error instanceof VariableFault) return error;
   if (!(error instanceof AppError)) throw error;
   const { message, remedy = "", cause } = error;

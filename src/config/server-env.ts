@@ -13,9 +13,9 @@ import {
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError, errorLine } from "../core/errors.ts";
-import { type Env, type InspectedEnv, inspectEnv, rawEnv } from "./env.ts";
+import { type Env, faultOf, type InspectedEnv, inspectEnv, rawEnv } from "./env.ts";
 import { dataFolder } from "./folders.ts";
-import { type RawEnv, requireNone, VariableFault } from "./variables.ts";
+import { type RawEnv, requireNone } from "./variables.ts";
 
 export const StoredApp = z.object({
   app_id: z.int().positive(),
@@ -48,9 +48,7 @@ export function inspectServerEnv(raw: RawEnv = rawEnv()): InspectedEnv {
     const stored = readStoredApp(env.dataDir);
     return { env: { ...env, app: appOf(stored), login: env.login ?? loginOf(stored) }, faults };
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const { message, remedy = "", cause } = error;
-    return { env, faults: [...faults, new VariableFault("HUNKWISE_DATA_DIR", message, { remedy, cause })] };
+    return { env, faults: [...faults, faultOf("HUNKWISE_DATA_DIR", error)] };
   }
 }
 

@@ -7,12 +7,6 @@ import { NoBody, readBeginning } from "./answer-body.ts";
 import { abortedError, EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./model.ts";
 import { kindOf, type Refusal, Refused, refusalIn, refusalOf, type Sizes } from "./refusal.ts";
 
-/** The errors that the packages `openai` and `@anthropic-ai/sdk` have in common. */
-interface ClientErrors {
-  APIConnectionError: Kind<Error>;
-  APIConnectionTimeoutError: Kind<Error>;
-  APIUserAbortError: Kind<Error>;
-}
 type Kind<Instance> = abstract new (...given: never) => Instance;
 
 /** A provider's API in words for people, and the errors of its client. */
@@ -25,7 +19,8 @@ export interface Provider {
   baseUrl: string;
   addressHint: string;
   keyOf(host: string): string;
-  errors: ClientErrors;
+  /** Those that the packages `openai` and `@anthropic-ai/sdk` have in common. */
+  errors: Record<"APIConnectionError" | "APIConnectionTimeoutError" | "APIUserAbortError", Kind<Error>>;
 }
 
 export interface EndpointOptions {

@@ -186,7 +186,13 @@ export async function analyzedFiles(
   return all.filter((file) => file !== null);
 }
 
-export type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & Pick<Finding, "source">;
+type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & Pick<Finding, "source">;
+
+/** Creates ids that depend on the rule: a rule of ours that matches the same line keeps its id, and so does another tool's. */
+export function createRuleIds(): (found: Identifiable) => string {
+  const identify = createIdentities();
+  return (found) => identify({ ...found, quote: `${found.source}\n${found.quote}` });
+}
 
 /** Creates ids that do not give away a secret. */
 function createIds(key = ""): (found: Identifiable) => string {

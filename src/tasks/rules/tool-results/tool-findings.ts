@@ -3,10 +3,9 @@ import { firstIndex } from "../../../repo/code/tree.ts";
 import { addedLinesOf } from "../../../repo/diff/file-diff.ts";
 import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
 import type { Workspace } from "../../../repo/git/workspace.ts";
-import { createIdentities } from "../../anchor/fingerprint.ts";
 import { fairShare, sourceOf, type ToolResult } from "../../shapes/tool-result.ts";
 import type { Diagnostic } from "../analyzers/analyzer.ts";
-import { analyzedFiles, findingsOf, type Identifiable } from "../rule-matches.ts";
+import { analyzedFiles, createRuleIds, findingsOf } from "../rule-matches.ts";
 
 /** Most results that a model judges; the rest is a number. */
 const MOST_JUDGED = 50;
@@ -22,8 +21,6 @@ interface ToolFindings {
   unused: readonly string[];
 }
 
-const noToolFindings: ToolFindings = { findings: [], messages: new Map(), left: 0, unused: [] };
-
 interface ToolDependencies {
   workspace: Workspace;
   diffs: DiffSource;
@@ -36,7 +33,7 @@ export async function toolFindings(
   files: readonly ChangedFile[],
   { workspace, diffs, isOff }: ToolDependencies,
 ): Promise<ToolFindings> {
-  if (results.length === 0) return noToolFindings;
+  if (results.length === 0) return { findings: [], messages: new Map(), left: 0, unused: [] };
   const byPath = Map.groupBy(results, ({ path }) => path);
   const found: Located[] = [];
   const unused: string[] = [];
@@ -63,9 +60,7 @@ export async function toolFindings(
     }
   }
   const taken = fairShare(found, MOST_JUDGED, ({ result }) => result);
-  const identify = createIdentities();
-  // Two tools, or a rule of ours, may report one line.
-  const idOf = (one: Identifiable) => identify({ ...one, quote: `${one.source}\n${one.quote}` });
+  const idOf = createRuleIds();
   const messages = new Map<string, string>();
   const findings: Finding[] = [];
   for (const { result, line, change } of taken) {
