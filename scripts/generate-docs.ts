@@ -32,7 +32,7 @@ import { MAX_REVIEWABLE_LINES } from "../src/repo/diff/filter.ts";
 import { MAX_RENDERED_BYTES } from "../src/repo/show.ts";
 import { eventSchema } from "../src/report/event.ts";
 import { reviewJsonSchema } from "../src/report/json.ts";
-import { createAnalyzers, rulesFolder } from "../src/tasks/rules/analyzers/analyze-change.ts";
+import { allAnalyzers, rulesFolder } from "../src/tasks/rules/analyzers/analyze-change.ts";
 import { ruleLanguages } from "../src/tasks/rules/analyzers/rule-file.ts";
 import { benchTable, markdownTable, scaleTables } from "./figures.ts";
 import { ruleList } from "./rule-source.ts";
@@ -453,7 +453,7 @@ const pages: Record<string, string> = {
   "docs/event.schema.json": `${JSON.stringify(eventSchema(), null, 2)}\n`,
   "docs/hunkwise.nested.schema.json": `${JSON.stringify(nestedConfigSchema(), null, 2)}\n`,
 };
-const builtIn = ["own-rules", "lock-files", ...createAnalyzers().map(({ name }) => name)];
+const builtIn = ["own-rules", "lock-files", ...allAnalyzers.map(({ name }) => name)];
 for (const language of ruleLanguages) {
   const rules = await ruleList(rulesFolder, language);
   pages[`rules/${language}.json`] = rules;

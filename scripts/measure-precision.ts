@@ -10,7 +10,7 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { isWorthParsing } from "../src/repo/code/parse.ts";
-import { analyzeFile, createAnalyzers } from "../src/tasks/rules/analyzers/analyze-change.ts";
+import { allAnalyzers, analyzeFile } from "../src/tasks/rules/analyzers/analyze-change.ts";
 import type { AnalyzedFile } from "../src/tasks/rules/analyzers/analyzer.ts";
 import { ruleGrammarOf } from "../src/tasks/rules/analyzers/rule-file.ts";
 
@@ -28,7 +28,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { json: { type: "string" } },
 });
-const analyzers = createAnalyzers();
+const analyzers = allAnalyzers;
 const lines = new Map<string, number>();
 const findings: Array<Measured & { text: string }> = [];
 const { signal } = new AbortController();

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { forAllRoles, type Message, type Model } from "../../src/agent/llm/model.ts";
-import { ReviewGraph } from "../../src/border/review-graph.ts";
+import { createReviewGraph } from "../../src/border/review-graph.ts";
 import { loadLocalConfig, type OpenRange, openRange } from "../../src/cli/open-range.ts";
 import { inputOf } from "../../src/cli/review-range.ts";
 import { AppError } from "../../src/core/errors.ts";
@@ -49,14 +49,17 @@ interface GraphOptions extends Pick<OpenRange, "place" | "workspace"> {
 }
 
 /** As on a server: an index of the base branch, built beforehand. */
-async function graphOf(one: EvalCase, options: GraphOptions): Promise<ReviewGraph | null> {
+async function graphOf(
+  one: EvalCase,
+  options: GraphOptions,
+): Promise<ReturnType<typeof createReviewGraph> | null> {
   const { place, workspace, isPrivate, graphs, signal } = options;
   if (graphs === null) return null;
   const file = join(resolve(graphs), `${one.name}.db`);
   const source = await sourceOfWorkspace(workspace, isPrivate, "base");
   (await openGraph({ file, source, signal }))[Symbol.dispose]();
   const onCrash = (error: string) => void process.stderr.write(`${one.name}: ${error}\n`);
-  return new ReviewGraph({ place, workspace, file, isPrivate, earlier: [], onCrash, signal });
+  return createReviewGraph({ place, workspace, file, isPrivate, earlier: [], onCrash, signal });
 }
 
 /** Builds the first messages of all units of a case, as in a review. */

@@ -78,8 +78,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** Distinct names, the reviewing model's first. */
-const namesOf = ({ review, verify, summarize }: Models) =>
-  [...new Set([review.name, verify.name, summarize.name])].join(" + ");
+const namesOf = ({ review, verify }: Models) => [...new Set([review.name, verify.name])].join(" + ");
 
 async function resultOf(
   one: EvalCase,

@@ -36,7 +36,7 @@ import {
 } from "./masking.ts";
 import type { CommandSandbox, FromChild, ToChild } from "./messages.ts";
 import type { ParentPort, RecordMasks } from "./parent-port.ts";
-import { ReviewGraph } from "./review-graph.ts";
+import { createReviewGraph } from "./review-graph.ts";
 import { startRuleMatcher } from "./rule-matcher.ts";
 
 type Start = Extract<ToChild, { type: "start" }>;
@@ -58,7 +58,7 @@ async function review(input: ReviewInput, ports: TaskPorts): Promise<ReviewResul
   const onCrash = (error: string) => deps.progress({ type: "crash", where: "graph", error });
   const earlier = input.pull?.earlier ?? [];
   await using graph =
-    file === null ? null : new ReviewGraph({ ...deps, workspace: checkout, place, file, earlier, onCrash });
+    file === null ? null : createReviewGraph({ ...deps, workspace: checkout, place, file, earlier, onCrash });
   return await reviewChange(input, {
     ...deps,
     models: input.models && ports.models(input.models),

@@ -14,19 +14,13 @@ type Answer = Exclude<ToChild, { type: "start" }>;
 
 export type RecordMasks = (numbers: MaskNumbers) => Promise<void>;
 
-/** The review process's side of the channel to its parent: model turns, records, notes and progress. */
-export interface ParentPort {
-  /** The only way to a model. Requests are sent with their secrets masked, after the numbers of new masks are recorded. */
-  models(facts: Readonly<Record<ModelRole, ModelFacts>>, masking: Masking, record: RecordMasks): Models;
-  trajectory: Trajectory;
-  /** Notes for people; only if `takesNotes` is set. */
-  journal: JournalPort;
-  progress(event: ProgressEvent): void;
-  receive(message: Answer): void;
-}
+export type ParentPort = ReturnType<typeof createParentPort>;
 
-/** `send` writes one message to the parent. */
-export function createParentPort(send: (message: FromChild) => void): ParentPort {
+/**
+ * The review process's side of the channel to its parent: model turns, records, notes and progress.
+ * @param send writes one message to the parent
+ */
+export function createParentPort(send: (message: FromChild) => void) {
   let count = 0;
   const waiting = new Map<number, (answer: Answer) => void>();
 
@@ -49,7 +43,8 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
     return unlessAborted(promise, signal, aborted).finally(() => waiting.delete(number));
   }
 
-  function maskedModels(
+  /** The only way to a model. Requests are sent with their secrets masked, after the numbers of new masks are recorded. */
+  function models(
     facts: Readonly<Record<ModelRole, ModelFacts>>,
     masking: Masking,
     record: RecordMasks,
@@ -68,27 +63,28 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
         return ask((number) => ({ type: "request_turn", number, role, model: asked }), turnIn, signal);
       },
     });
-    return { review: model("review"), verify: model("verify"), summarize: model("summarize") };
+    return { review: model("review"), verify: model("verify") };
   }
 
   return {
-    models: maskedModels,
+    models,
     trajectory: {
       append: (entry) =>
         ask(
           (number) => ({ type: "record", number, entry }),
           () => undefined,
         ),
-    },
+    } satisfies Trajectory,
+    /** Notes for people; only if `takesNotes` is set. */
     journal: {
       log: (page, content) =>
         ask(
           (number) => ({ type: "note", number, page, content }),
           (answer) => (answer.type === "noted" ? answer.answer : mixedUp()),
         ),
-    },
-    progress: (event) => send({ type: "progress", event }),
-    receive(message) {
+    } satisfies JournalPort,
+    progress: (event: ProgressEvent) => send({ type: "progress", event }),
+    receive(message: Answer) {
       const take = waiting.get(message.number);
       waiting.delete(message.number);
       take?.(message);

@@ -1,7 +1,7 @@
 import { AppError, errorLine } from "../core/errors.ts";
 import type { PostedFinding } from "../core/ledger/entry.ts";
 import type { RevisionPlace, Workspace } from "../repo/git/workspace.ts";
-import type { Graph, GraphCommit, GraphFinding } from "../repo/index/graph.ts";
+import type { GraphFinding } from "../repo/index/graph.ts";
 import type { KnownGraph, OpenedGraph } from "../tasks/loop/review-run.ts";
 
 interface ReviewGraphOptions {
@@ -21,26 +21,18 @@ const TIMEOUT_MS = 10_000;
 /** Other reviews run on the same machine. */
 const THREADS = 1;
 
+type Opened = OpenedGraph & Disposable;
+
 /** The graph of a repository for one review. The index is opened read-only; what the head changes is kept in memory. */
-export class ReviewGraph implements KnownGraph, AsyncDisposable {
-  readonly #options: ReviewGraphOptions;
-  readonly #ending = new AbortController();
-  #opened: Promise<Opened | null> | undefined;
+export function createReviewGraph(options: ReviewGraphOptions): KnownGraph & AsyncDisposable {
+  const { signal, onCrash } = options;
+  const ending = new AbortController();
+  let opened: Promise<Opened | null> | undefined;
 
-  constructor(options: ReviewGraphOptions) {
-    this.#options = options;
-  }
-
-  open(): Promise<OpenedGraph | null> {
-    this.#opened ??= this.#open();
-    return this.#opened;
-  }
-
-  async #open(): Promise<Opened | null> {
-    const { signal, onCrash } = this.#options;
-    const ended = AbortSignal.any([signal, this.#ending.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  async function open(): Promise<Opened | null> {
+    const ended = AbortSignal.any([signal, ending.signal, AbortSignal.timeout(TIMEOUT_MS)]);
     try {
-      return await openIndex(this.#options, ended);
+      return await openIndex(options, ended);
     } catch (error) {
       signal.throwIfAborted();
       // A review goes on without the graph.
@@ -49,14 +41,17 @@ export class ReviewGraph implements KnownGraph, AsyncDisposable {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#ending.abort();
-    const opened = await this.#opened?.catch(() => null);
-    opened?.[Symbol.dispose]();
-  }
+  return {
+    open() {
+      opened ??= open();
+      return opened;
+    },
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      (await opened?.catch(() => null))?.[Symbol.dispose]();
+    },
+  };
 }
-
-type Opened = OpenedGraph & Disposable;
 
 async function openIndex(options: ReviewGraphOptions, signal: AbortSignal): Promise<Opened> {
   const { place, workspace, file, isPrivate, earlier } = options;
@@ -80,16 +75,7 @@ async function openIndex(options: ReviewGraphOptions, signal: AbortSignal): Prom
     threads: THREADS,
     readOnly: true,
   });
-  return opened(graph, commits);
-}
-
-function opened(graph: Graph, commits: readonly GraphCommit[]): Opened {
-  return {
-    commits,
-    callers: (symbol, least) => graph.callers(symbol, least),
-    query: (query, k, signal) => graph.query(query, k, signal),
-    [Symbol.dispose]: () => graph[Symbol.dispose](),
-  };
+  return Object.assign(graph, { commits });
 }
 
 const fates: Record<PostedFinding["state"], string> = {

@@ -23,18 +23,18 @@ export function startRuleMatcher(start: () => StartedProcess = startRuleProcess)
       signal,
     );
   const ready = nextMessage();
-  let hasFailed = false;
+  /** The process has not answered an earlier task, and its late answer must not be taken for that to the next one. */
+  let isBusy = false;
   return {
     async ask(task, milliseconds, signal) {
       signal.throwIfAborted();
       const first = await inTime(ready, START_MS, signal);
-      if (hasFailed || first.type !== "ready") return { type: "died" };
+      if (isBusy || first.type !== "ready") return { type: "died" };
       const answer = nextMessage();
       if (child.connected) child.send(task, () => {});
-      // A late answer must not be taken for that to the next task.
-      hasFailed = true;
+      isBusy = true;
       const found = await inTime(answer, milliseconds, signal);
-      hasFailed = found.type === "slow";
+      isBusy = found.type === "slow";
       return found;
     },
     [Symbol.dispose]: () => started[Symbol.dispose](),

@@ -5,18 +5,13 @@ import { AppError } from "../core/errors.ts";
 import { IndexAnswer, type IndexReport, type IndexTask } from "./index-messages.ts";
 import { type StartedProcess, startIndexProcess } from "./start-process.ts";
 
-interface IndexProcessOptions {
-  signal: AbortSignal;
-  start?: (folder: string) => StartedProcess;
-}
-
 /** What was indexed until then is kept. */
 const MILLISECONDS = 600_000;
 
 /** Updates an index in a child process without secrets, which writes only to the index's folder. Throws `child_died` or `aborted`. */
 export async function runIndexProcess(
   task: IndexTask,
-  { signal, start = startIndexProcess }: IndexProcessOptions,
+  { signal, start = startIndexProcess }: { signal: AbortSignal; start?: typeof startIndexProcess },
 ): Promise<IndexReport> {
   signal.throwIfAborted();
   const folder = dirname(task.file);

@@ -13,20 +13,14 @@ const root = join(import.meta.dirname, "../..");
 /** The folder of temporary files. A child gets it as TMPDIR, because its environment is not inherited. */
 const temporaryFolder = () => resolve(tmpdir());
 
-/** Absolute paths that a process may open in addition to the checkout. */
-interface MoreToOpen {
-  files?: readonly string[];
-  writable?: readonly string[];
-}
-
 /**
  * Lets a process read only its own code, our temporary folders and the given ones: a second layer behind the checks of the tools, for
  * JavaScript, not for git and ripgrep. https://nodejs.org/api/permissions.html
- * @param readable absolute paths of folders
+ * @param readable absolute paths of folders, as `writable` are; `files` may be read as well
  */
 export function confinement(
   readable: readonly string[],
-  { files = [], writable = [] }: MoreToOpen = {},
+  { files = [], writable = [] }: { files?: readonly string[]; writable?: readonly string[] } = {},
 ): string[] {
   const scratch = namesOf(temporaryFolder()).map((folder) => join(folder, "hunkwise-range-*"));
   const more = writable.flatMap(namesOf).map(wholeFolder);

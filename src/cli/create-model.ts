@@ -76,7 +76,7 @@ export async function createModels(env: ModelEnv, options: ModelOptions): Promis
   const review = named(env.name);
   const verify = env.verifyName === env.name ? review : named(env.verifyName);
   return {
-    models: { review, verify, summarize: review },
+    models: { review, verify },
     ready: async (signal) =>
       void (await Promise.all([...new Set([review, verify])].map((model) => model.ready(signal)))),
     load: async () => void (await Promise.all(loads.map((load) => load()))),

@@ -1,4 +1,4 @@
-import { createPrivateKey } from "node:crypto";
+import { createPrivateKey, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
@@ -6,6 +6,7 @@ import { z } from "zod";
 import { AppError, errorLine } from "../core/errors.ts";
 import { cacheFolder, dataFolder, environmentsFolder, ownFolder } from "./folders.ts";
 import {
+  classicAzure,
   defaultClaude,
   defaultContextTokens,
   defaultModel,
@@ -219,28 +220,18 @@ function readPrivateKey(text: string, source: string): string {
   const pem = lines.includes("-----BEGIN") ? lines : Buffer.from(lines, "base64").toString("utf8");
   if (!/-----BEGIN (RSA |EC |ENCRYPTED )?PRIVATE KEY-----/.test(pem))
     throw new AppError("config_invalid", `${source} is not a private key in PEM format`, { remedy });
+  const unusable = (what: string) =>
+    new AppError("config_invalid", `The private key in ${source} ${what}`, { remedy });
+  let key: KeyObject;
   try {
-    const key = createPrivateKey(pem);
-    if (key.asymmetricKeyType === "rsa") return key.export({ type: "pkcs8", format: "pem" }).toString();
+    key = createPrivateKey(pem);
   } catch {
     // The error of OpenSSL is left out: a person cannot act on it.
+    throw unusable(pem.includes("ENCRYPTED") ? "is protected by a passphrase" : "is damaged or cut off");
   }
-  const message = `The private key in ${source} is damaged, has a passphrase or is not an RSA key`;
-  throw new AppError("config_invalid", message, { remedy });
-}
-
-/** @throws AppError `config_invalid`. */
-function readPrivateKeyFile(path: string): string {
-  try {
-    return readPrivateKey(readFileSync(path, "utf8"), `PRIVATE_KEY_PATH (${path})`);
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    throw new AppError("config_invalid", `PRIVATE_KEY_PATH cannot be read: ${errorLine(error)}`, {
-      remedy:
-        "Set it to the PEM file that you downloaded from the App's settings page, and make the file readable for this user.",
-      cause: error,
-    });
-  }
+  if (key.asymmetricKeyType !== "rsa")
+    throw unusable(`is of type ${key.asymmetricKeyType}, but GitHub uses RSA`);
+  return key.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
 export interface AppCredentials {
@@ -372,7 +363,7 @@ function readEvents(given: Variables): EventsEnv | null {
   return null;
 }
 
-function faultOf(variable: string, error: unknown): VariableFault {
+export function faultOf(variable: string, error: unknown): VariableFault {
   if (error instanceof VariableFault) return error;
   if (!(error instanceof AppError)) throw error;
   const { message, remedy = "", cause } = error;
@@ -383,7 +374,7 @@ function faultOf(variable: string, error: unknown): VariableFault {
 function settingsOf(given: Variables) {
   const reviewsADay = given.HUNKWISE_INSTALLATION_REVIEWS_PER_DAY;
   return {
-    github: githubAt(given),
+    github: githubOf(given.GHE_HOST ?? "", given.GHE_PROTOCOL),
     /** Numeric ids of the accounts that operate this server. */
     operators: new Set(given.HUNKWISE_OPERATORS ?? []),
     /** Address to listen on; null for all. */
@@ -470,7 +461,8 @@ const localNames = namesWith("local");
 
 /** Variables of the server are ignored: a developer's shell sets `PORT` and `DATABASE_URL` for other programs. Throws `config_invalid`. */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
-  const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
+  const isRead = (name: string) => localNames.has(name.toUpperCase()) || classicAzure.has(name);
+  const own = Object.fromEntries(Object.entries(raw).filter(([name]) => isRead(name)));
   const { env, faults } = inspectEnv(own);
   requireNone(faults, raw);
   // The user may not be allowed to write to the server's own folder.
@@ -589,8 +581,17 @@ function readLogin({
 
 function readKey({ PRIVATE_KEY: key, PRIVATE_KEY_PATH: path }: Variables): string {
   if (key) return readPrivateKey(key, "PRIVATE_KEY");
-  if (path) return readPrivateKeyFile(path);
-  throw missing("PRIVATE_KEY", "Set it, or set PRIVATE_KEY_PATH to the App's PEM file");
+  if (!path) throw missing("PRIVATE_KEY", "Set it, or set PRIVATE_KEY_PATH to the App's PEM file");
+  try {
+    return readPrivateKey(readFileSync(path, "utf8"), `PRIVATE_KEY_PATH (${path})`);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError("config_invalid", `PRIVATE_KEY_PATH cannot be read: ${errorLine(error)}`, {
+      remedy:
+        "Set it to the PEM file that you downloaded from the App's settings page, and make the file readable for this user.",
+      cause: error,
+    });
+  }
 }
 
 function readWebhookSecret({ WEBHOOK_SECRET: webhookSecret }: Variables): string {
@@ -607,9 +608,6 @@ function readWebhookSecret({ WEBHOOK_SECRET: webhookSecret }: Variables): string
   }
   return webhookSecret;
 }
-
-const githubAt = ({ GHE_HOST: host, GHE_PROTOCOL: protocol }: Variables): GitHubPlace =>
-  githubOf(host ?? "github.com", protocol);
 
 export function githubOf(host: string, protocol: GitHubPlace["protocol"]): GitHubPlace {
   if (host === "" || host === "github.com") {

@@ -34,12 +34,6 @@ interface NestedFile {
   config: NestedConfig;
 }
 
-interface MergedConfig {
-  config: EffectiveConfig;
-  /** One if the files together exceed a limit. If there is one, do not use `config`. */
-  problems: FileProblem[];
-}
-
 /** Limits for all nested files together: each path is matched against each pattern, and a model reads each instruction. */
 const most = { patterns: 2_000, instructionCharacters: 64_000 };
 
@@ -47,8 +41,9 @@ const most = { patterns: 2_000, instructionCharacters: 64_000 };
  * Merges nested files into the configuration of the repository. Lists are concatenated, parent folders first. An exception of private paths
  * applies only to its own file's list. For severities the nearest file counts. What the organisation enforces stays, except that private paths
  * are added.
+ * @returns for each limit, the first file with which all files together exceed it; if there are any, do not use `config`
  */
-export function mergeNested(root: EffectiveConfig, files: readonly NestedFile[]): MergedConfig {
+export function mergeNested(root: EffectiveConfig, files: readonly NestedFile[]) {
   if (files.length === 0) return { config: root, problems: [] };
   const sorted = files.toSorted((a, b) => (a.folder < b.folder ? -1 : Number(a.folder > b.folder)));
   const unlessEnforced = <Item>(key: string, items: readonly Item[]) =>
@@ -74,12 +69,25 @@ export function mergeNested(root: EffectiveConfig, files: readonly NestedFile[])
     instructions: [...root.instructions, ...unlessEnforced("instructions", asked.flat())],
     ...(severities.length > 0 && { severity_by_path: severities }),
   };
-  const characters = config.instructions.reduce((sum, { path, text }) => sum + path.length + text.length, 0);
-  const isTooMuch =
-    Math.max(config.paths.ignore.length, config.paths.private.length) > most.patterns ||
-    characters > most.instructionCharacters;
-  const message = `is one of several files in folders with more than ${most.patterns} patterns or ${most.instructionCharacters} characters of instructions together`;
-  return { config, problems: isTooMuch ? [{ file: sorted[0]?.path ?? "", ...wholeFile(message) }] : [] };
+  const beyond = (key: string, sizes: readonly number[], limit: number, unit: string): FileProblem[] => {
+    let sum = 0;
+    const file = sorted.find((_, at) => {
+      sum += sizes[at] ?? 0;
+      return sum > limit;
+    });
+    const message = `exceeds the limit of ${limit} ${unit} for all files in folders together`;
+    return file ? [{ file: file.path, line: null, key, message }] : [];
+  };
+  const lengths = (lists: readonly (readonly string[])[]) => lists.map(({ length }) => length);
+  const characters = asked.map((list) =>
+    list.reduce((sum, { path, text }) => sum + path.length + text.length, 0),
+  );
+  const problems = [
+    ...beyond("paths.ignore", lengths(ignored), most.patterns, "patterns"),
+    ...beyond("paths.private", lengths(kept), most.patterns, "patterns"),
+    ...beyond("instructions", characters, most.instructionCharacters, "characters"),
+  ];
+  return { config, problems };
 }
 
 const rebased = (patterns: readonly string[], folder: string) =>

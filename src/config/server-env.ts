@@ -13,9 +13,9 @@ import {
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError, errorLine } from "../core/errors.ts";
-import { type Env, type InspectedEnv, inspectEnv, rawEnv } from "./env.ts";
+import { type Env, faultOf, type InspectedEnv, inspectEnv, rawEnv } from "./env.ts";
 import { dataFolder } from "./folders.ts";
-import { type RawEnv, requireNone, VariableFault } from "./variables.ts";
+import { type RawEnv, requireNone } from "./variables.ts";
 
 export const StoredApp = z.object({
   app_id: z.int().positive(),
@@ -48,9 +48,7 @@ export function inspectServerEnv(raw: RawEnv = rawEnv()): InspectedEnv {
     const stored = readStoredApp(env.dataDir);
     return { env: { ...env, app: appOf(stored), login: env.login ?? loginOf(stored) }, faults };
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const { message, remedy = "", cause } = error;
-    return { env, faults: [...faults, new VariableFault("HUNKWISE_DATA_DIR", message, { remedy, cause })] };
+    return { env, faults: [...faults, faultOf("HUNKWISE_DATA_DIR", error)] };
   }
 }
 
@@ -119,18 +117,11 @@ function unusable(file: string, error: unknown): AppError {
   });
 }
 
-/** The location of a server's records of runs. */
-interface RunsPlace {
-  /** Postgres; null for `queue.db` in the data folder. */
-  databaseUrl: string | null;
-  dataFolder: string;
-}
-
 /**
- * The server of this environment, or null. `DATABASE_URL` counts only next to an App, because a developer's shell sets it for other programs.
+ * Where the server of this environment has its records of runs, or null; without an address, in `queue.db` in the data folder. `DATABASE_URL` counts only next to an App, because a developer's shell sets it for other programs.
  * Faults in other variables must not keep a person from viewing the runs. Throws `config_invalid`.
  */
-export function readRunsPlace(raw: RawEnv = rawEnv()): RunsPlace | null {
+export function readRunsPlace(raw: RawEnv = rawEnv()) {
   const given = (name: string) => raw[name]?.trim() || null;
   const folder = dataFolder(given("HUNKWISE_DATA_DIR") ?? undefined);
   const isServer = given("APP_ID") !== null || hasStoredApp(folder);

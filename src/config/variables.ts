@@ -426,24 +426,15 @@ const Variables = z.object({
 });
 export type Variables = z.infer<typeof Variables>;
 
-interface EnvironmentVariable extends Omit<About, "fallback"> {
-  name: string;
-  /** Null if unset. */
-  default: string | null;
-  /** Title of the section that it belongs to. */
-  section: string;
-}
-
-export const environmentDocs: readonly EnvironmentVariable[] = Object.entries(Variables.shape).flatMap(
-  ([name, type]) => {
-    const meta = type.meta() as (About & { section: keyof typeof sections }) | undefined;
-    if (meta === undefined) return [];
-    const { fallback, section, ...about } = meta;
-    const value = type.safeParse(undefined).data;
-    const standard = value === undefined ? (fallback ?? null) : String(value);
-    return [{ ...about, name, default: standard, section: sections[section] }];
-  },
-);
+/** Each with the title of its section, and its default; null for none. */
+export const environmentDocs = Object.entries(Variables.shape).flatMap(([name, type]) => {
+  const meta = type.meta() as (About & { section: keyof typeof sections }) | undefined;
+  if (meta === undefined) return [];
+  const { fallback, section, ...about } = meta;
+  const value = type.safeParse(undefined).data;
+  const standard = value === undefined ? (fallback ?? null) : String(value);
+  return [{ ...about, name, default: standard, section: sections[section] }];
+});
 
 export const namesWith = (what: "secret" | "local" | "path"): ReadonlySet<string> =>
   new Set(environmentDocs.filter((one) => one[what]).map(({ name }) => name));
@@ -478,21 +469,17 @@ export function requireNone(faults: readonly VariableFault[], raw: RawEnv = {}):
   throw new AppError("config_invalid", [...lines, ...hints].join(" "));
 }
 
-interface ParsedVariables {
-  given: Variables;
-  faults: VariableFault[];
-}
-
 /** Checks each variable separately and leaves out invalid ones. A blank value counts as unset, because compose files pass unset variables on so. */
-export function parseVariables(raw: RawEnv): ParsedVariables {
+export function parseVariables(raw: RawEnv): { given: Variables; faults: VariableFault[] } {
   const entries = Object.keys(Variables.shape).flatMap((name) => {
     // Both spellings of proxies are common, and many tools set the lower-case one.
     const value = (raw[name] ?? (name.endsWith("_PROXY") ? raw[name.toLowerCase()] : undefined))?.trim();
     return value ? [[name, value] as const] : [];
   });
+  const classic = ofClassicAzure(raw);
   const values = new Map(entries);
   const { success, data, error } = Variables.safeParse(Object.fromEntries(values));
-  if (success) return { given: data, faults: [] };
+  if (success) return { given: data, faults: classic };
   const issues = new Map(error.issues.map((issue) => [String(issue.path[0]), issue.message]));
   const faults = [...issues].map(([name, message]) => {
     const value = secretNames.has(name) ? "" : `, not ${JSON.stringify(values.get(name))}`;
@@ -501,7 +488,20 @@ export function parseVariables(raw: RawEnv): ParsedVariables {
     });
   });
   const right = entries.filter(([name]) => !issues.has(name));
-  return { given: Variables.parse(Object.fromEntries(right)), faults };
+  return { given: Variables.parse(Object.fromEntries(right)), faults: [...faults, ...classic] };
+}
+
+/** Settings of Azure's classic API, and what holds instead. */
+export const classicAzure: ReadonlyMap<string, string> = new Map([
+  ["AZURE_OPENAI_DEPLOYMENT", "HUNKWISE_MODEL names the deployment"],
+  ["OPENAI_API_VERSION", "Azure is asked through its v1 API, which has no versions"],
+]);
+
+/** A setting that does nothing is worse than one that is refused. Without an endpoint at Azure, these are for other programs. */
+function ofClassicAzure(raw: RawEnv): VariableFault[] {
+  const set = [...classicAzure].filter(([name]) => raw.AZURE_OPENAI_ENDPOINT?.trim() && raw[name]?.trim());
+  const remedy = "Remove it from the environment or from .env.";
+  return set.map(([name, why]) => new VariableFault(name, `${name} is no setting: ${why}`, { remedy }));
 }
 
 const known: ReadonlySet<string> = new Set(Object.keys(Variables.shape));

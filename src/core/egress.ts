@@ -39,8 +39,8 @@ const machineFetch: typeof fetch = (input, init) => globalThis.fetch(input, init
 
 /**
  * The only way out of this program apart from git, the database, the proxy and registries: a `fetch` that only reaches the named origins, also
- * after redirects, which carry along credentials and code. Time-out and size limit hold for the unpacked answer: a few hundred kilobytes can
- * unpack to gigabytes. No body may contain a secret of this process: whoever writes one removes secrets, and this is the last check.
+ * after redirects, which carry along credentials and code: `fetch` itself only removes `authorization`, and only on the way to another origin.
+ * Time-out and size limit hold for the unpacked answer: a few hundred kilobytes can unpack to gigabytes. No body may contain a secret of this process: whoever writes one removes secrets, and this is the last check.
  */
 export function createEgress(options: EgressOptions): typeof globalThis.fetch {
   const {

@@ -166,8 +166,8 @@ const certainAnalyzers = [
 ] as const;
 
 /**
- * Whether a finding is certain: published whatever a model says, because a pull request can talk a model into anything. Only people dismiss it
- * or switch its rule off.
+ * Whether a finding is certain: published whatever a model says, because a pull request can talk a model into anything. No model drops it,
+ * joins it to another one, lowers its severity or calls it fixed. Only people dismiss it or switch its rule off.
  * @param source null for a comment of an older version, which does not name its source
  */
 export function isCertain({ source }: { source: string | null }): boolean {

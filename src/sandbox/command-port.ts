@@ -11,6 +11,7 @@ import { createPathMatcher } from "../repo/diff/paths.ts";
 import { nameBytes } from "../repo/git/names.ts";
 import type { TreeEntry, Workspace } from "../repo/git/workspace.ts";
 import type { Sandbox, SandboxLimits } from "./bubblewrap.ts";
+import type { LeftFile } from "./from-supervisor.ts";
 import {
   keyOf,
   type PlacedFile,
@@ -19,7 +20,6 @@ import {
   sandboxPath,
   type TakenFile,
 } from "./run-in-sandbox.ts";
-import type { LeftFile } from "./supervisor/protocol.ts";
 
 export interface CommandFiles {
   workspace: Pick<Workspace, "tree" | "readBlob">;
@@ -192,13 +192,6 @@ interface Refusals {
   isIgnored(path: string): boolean;
 }
 
-interface TakenOver {
-  /** Sorted paths of the files that are different now. */
-  changed: string[];
-  /** Notes for the model: changes that were not kept, and why. */
-  notes: string[];
-}
-
 /** The files to take: all that existed before, and new ones that the repository does not ignore; never private ones. */
 function wantedFiles(left: readonly LeftFile[], { isPrivate, isIgnored }: Refusals): LeftFile[] {
   const wanted = left.filter(({ path, kind }) => {
@@ -224,12 +217,9 @@ const isTooMuch = (wanted: readonly LeftFile[]) =>
 /**
  * Puts regular files that a command left into the workspace, through the checks of the model's own edits. Nothing is taken after a limit ended
  * it.
+ * @returns sorted paths of the files that are different now, and notes for the model: changes that were not kept, and why
  */
-async function takeOver(
-  files: CommandFiles,
-  outcome: SandboxOutcome,
-  refusals: Refusals,
-): Promise<TakenOver> {
+async function takeOver(files: CommandFiles, outcome: SandboxOutcome, refusals: Refusals) {
   const { left, odd, tooMany, taken, ended } = outcome;
   const wanted = wantedFiles(left, refusals);
   const changed: string[] = [];

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync } from "node:fs";
 import { basename, extname, join } from "node:path";
-import { z } from "zod";
 import { AppError } from "../core/errors.ts";
 import { decodeName, nameBytes } from "../repo/git/names.ts";
 import { ownerVariable } from "../repo/git/owner.ts";
@@ -13,14 +12,9 @@ import {
   type Sandbox,
   type SandboxLimits,
 } from "./bubblewrap.ts";
+import { type End, FromSupervisor, type LeftFile } from "./from-supervisor.ts";
 import { isKnownProcessor, systemCallFilter } from "./seccomp.ts";
-import {
-  encodeFrame,
-  FrameReader,
-  type FromSupervisor,
-  type LeftFile,
-  type ToSupervisor,
-} from "./supervisor/protocol.ts";
+import { encodeFrame, FrameReader, type ToSupervisor } from "./supervisor/protocol.ts";
 
 /** A path as a sandbox writes it: each character is one byte of the name (Latin-1). */
 export const sandboxPath = (key: string): string => nameBytes(key).toString("latin1");
@@ -53,8 +47,6 @@ export interface TakenFile {
   /** Whether `bytes` are the target of a link. */
   isLink: boolean;
 }
-
-type End = Extract<FromSupervisor, { kind: "end" }>;
 
 export interface SandboxOutcome extends Omit<End, "kind" | "exitCode"> {
   exitCode: number;
@@ -146,28 +138,6 @@ async function take(
 /** PATH_MAX of Linux. */
 const MAX_TARGET = 4_096;
 
-const size = z.int().min(0);
-
-/** The command may have taken over the supervisor, so every message is checked. */
-const Message: z.ZodType<FromSupervisor> = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.enum(["stdout", "stderr"]) }),
-  z.strictObject({
-    kind: z.literal("end"),
-    exitCode: z.int().min(0).max(255).nullable(),
-    ended: z.enum(["timeout", "memory", "files", "output"]).nullable(),
-    truncated: z.boolean(),
-    left: z.array(
-      z.strictObject({ path: z.string(), kind: z.enum(["new", "changed", "gone"]), bytes: size }),
-    ),
-    odd: z.array(z.string()),
-    tooMany: z.boolean(),
-  }),
-  z.strictObject({ kind: z.literal("file"), path: z.string(), executable: z.boolean() }),
-  z.strictObject({ kind: z.literal("link"), path: z.string() }),
-  z.strictObject({ kind: z.literal("taken") }),
-  z.strictObject({ kind: z.literal("fault"), message: z.string() }),
-]);
-
 interface Received {
   message: FromSupervisor;
   body: Buffer;
@@ -258,7 +228,8 @@ class Session implements AsyncDisposable {
   async *#read({ limits, maxFileBytes = 0 }: SandboxRun): AsyncGenerator<Received> {
     const reader = new FrameReader(Math.max(maxFileBytes + 1, 2 * limits.keptBytes + GAP_BYTES));
     for await (const piece of this.#child.stdout ?? []) {
-      for (const { header, body } of reader.push(piece)) yield { message: Message.parse(header), body };
+      for (const { header, body } of reader.push(piece))
+        yield { message: FromSupervisor.parse(header), body };
     }
   }
 }

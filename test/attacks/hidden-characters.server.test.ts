@@ -8,7 +8,7 @@ import {
   untrustedFence,
   untrustedLine,
 } from "../../src/report/safe-markdown.ts";
-import { createHiddenCharactersAnalyzer } from "../../src/tasks/rules/analyzers/hidden-characters.ts";
+import { hiddenCharactersAnalyzer } from "../../src/tasks/rules/analyzers/hidden-characters.ts";
 import { answers, finding, finish, patient, turn } from "../e2e/conformance-fixture.ts";
 import { onPull } from "../e2e/on-pull.ts";
 import { wholeFile } from "../tasks/rules/analyzers/analyzed-file.ts";
@@ -64,7 +64,7 @@ describe("hidden-line-ends", () => {
 
   it("hidden-line-ends: They are findings that no model can reject, on git's line number", async () => {
     for (const end of ends) {
-      const [found, ...others] = await createHiddenCharactersAnalyzer().analyze(
+      const [found, ...others] = await hiddenCharactersAnalyzer.analyze(
         wholeFile("Login.cs", `First();\n// Only admins.${end}GrantAll();\nLast();\n`),
         new AbortController().signal,
       );

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ReviewGraph } from "../../src/border/review-graph.ts";
+import { createReviewGraph } from "../../src/border/review-graph.ts";
 import { type OpenRange, openRange } from "../../src/cli/open-range.ts";
 import { openGraph, sourceOfWorkspace } from "../../src/repo/index/open-graph.ts";
 import { postedFinding } from "../pull/ledger/posted-finding.ts";
@@ -52,7 +52,7 @@ function graphAt(at: string, signal = never) {
   const crashes: string[] = [];
   const { place, workspace } = range;
   const onCrash = (error: string) => void crashes.push(error);
-  const graph = new ReviewGraph({
+  const graph = createReviewGraph({
     place,
     workspace,
     file: at,

@@ -379,6 +379,17 @@ describe("readEnv", () => {
     },
   );
 
+  it("Settings of Azure's classic API are refused everywhere, but only next to its endpoint", () => {
+    const classic = { OPENAI_API_VERSION: "2024-10-21", AZURE_OPENAI_DEPLOYMENT: "gpt" };
+    const raw = { ...azure, HUNKWISE_MODEL: "m", ...classic };
+    const refused =
+      /AZURE_OPENAI_DEPLOYMENT is no setting: .*; OPENAI_API_VERSION is no setting: .* Remove it/;
+    expect(failure(raw)).toMatch(refused);
+    expect(() => readLocalEnv(raw)).toThrow(refused);
+    for (const read of [readEnv, readLocalEnv])
+      expect(read({ ...classic, OPENAI_API_KEY: "sk-1" }).model).not.toBeNull();
+  });
+
   it("An installation has a daily budget only if a variable sets one", () => {
     expect(readEnv({}).dailyBudget).toEqual({ tokens: null, costUsd: null });
     const given = { HUNKWISE_DAILY_TOKENS: "5000000", HUNKWISE_DAILY_COST_USD: "7.50" };
@@ -546,13 +557,9 @@ describe("errors of the environment", () => {
       { ...app, PRIVATE_KEY: "hello" },
       /^PRIVATE_KEY is not a private key in PEM format\. Download/,
     ],
-    [
-      "a cut key",
-      { ...app, PRIVATE_KEY: pkcs8.slice(0, 400) },
-      /^The private key in PRIVATE_KEY is damaged, has a pass/,
-    ],
-    ["a locked key", { ...app, PRIVATE_KEY: locked }, /has a passphrase or is not an RSA key\. Download/],
-    ["an EC key", { ...app, PRIVATE_KEY: elliptic }, /^The private key in PRIVATE_KEY .* is not an RSA key/],
+    ["a cut key", { ...app, PRIVATE_KEY: pkcs8.slice(0, 400) }, /^The private key in PRIVATE_KEY is damaged/],
+    ["a locked key", { ...app, PRIVATE_KEY: locked }, /is protected by a passphrase\. Download/],
+    ["an EC key", { ...app, PRIVATE_KEY: elliptic }, /is of type ec, but GitHub uses RSA\. Download/],
     [
       "a public key",
       { ...app, PRIVATE_KEY: publicKey.export({ type: "spki", format: "pem" }).toString() },

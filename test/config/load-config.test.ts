@@ -201,18 +201,25 @@ describe("private paths of folders", () => {
     [
       "lists too many private paths",
       { "a/.hunkwise.yml": `paths:\n  private:\n${"    - x\n".repeat(2_001)}` },
-      /a\/\.hunkwise\.yml: is one of several files in folders with more than 2000 patterns/,
+      /a\/\.hunkwise\.yml: paths\.private exceeds the limit of 2000 patterns/,
     ],
     [
       "takes instructions beyond what a model reads",
       { "a/.hunkwise.yml": long("a"), "b/.hunkwise.yml": long("b") },
-      /a\/\.hunkwise\.yml: is one of .* 64000 characters of instructions together/,
+      /: b\/\.hunkwise\.yml: instructions exceeds the limit/,
     ],
   ])("Private paths of folders refuse the configuration if a file %s", async (_, files, message) => {
     expect(await failureOf(files)).toMatchObject({
       ...{ code: "config_invalid", message: expect.stringMatching(message) },
       remedy: expect.stringMatching(/^Correct it on the base branch; .+\.$/),
     });
+  });
+
+  it("Instructions of the repository's own file do not count among those of folders", async () => {
+    const own = Array.from({ length: 20 }, () => ({ path: "*", text: "x".repeat(4_000) }));
+    const root = { ...defaultRepoConfig, instructions: own };
+    const { instructions } = await withNested(root, baseOf({ "a/.hunkwise.yml": "" }));
+    expect(instructions).toHaveLength(20);
   });
 
   it("Private paths of folders refuse it if a file is too large to be read at all", async () => {

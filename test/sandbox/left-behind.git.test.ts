@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LeftFile } from "../../src/sandbox/supervisor/protocol.ts";
+import type { LeftFile } from "../../src/sandbox/from-supervisor.ts";
 import { attack, perl, sandboxFor } from "./sandbox.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";

@@ -21,7 +21,7 @@ import {
 } from "./endpoint.ts";
 import { createApiModel, type Effort, type ModelOptions, type Sent, without } from "./endpoint-model.ts";
 import { isObject, readStrict } from "./lenient-json.ts";
-import type { EndpointModel, Extras, Message, ModelRequest } from "./model.ts";
+import type { EndpointModel, Extras, Message, ModelRequest, ToolCall } from "./model.ts";
 import { allWritten, costOf } from "./prices.ts";
 import { isFiltered, type Refusal } from "./refusal.ts";
 import { formed, nameOnWire } from "./request.ts";
@@ -193,15 +193,7 @@ function turnBlocks({ content, toolCalls, extras }: Extract<Message, { role: "as
 }
 
 /** A call as the model made it, within the limits of the service. */
-function toolUse({
-  id,
-  name,
-  arguments: text,
-}: {
-  id: string;
-  name: string;
-  arguments: string;
-}): Anthropic.ToolUseBlockParam {
+function toolUse({ id, name, arguments: text }: ToolCall): Anthropic.ToolUseBlockParam {
   const input = readStrict(text.toWellFormed());
   return {
     type: "tool_use",
@@ -294,11 +286,6 @@ const Answer = z.looseObject({
     .catch(null),
 });
 
-/** A turn with the tokens that were written to the cache, which are part of its prompt and cost more. */
-interface ClaudeTurn extends ParsedTurn {
-  writtenTokens: number;
-}
-
 /** A block of a turn for its replay: thinking as it was, for others only their place. Texts and calls are in the turn, where secrets are masked. */
 const Replayed = z.union([
   Thinking,
@@ -319,7 +306,7 @@ export function readAnswer(
   takenIds: ReadonlySet<string>,
   promptCharacters: number,
   hideKey: HideKey,
-): ClaudeTurn {
+): ParsedTurn & { writtenTokens: number } {
   const { content: blocks, stop_reason, usage } = parseAnswer(Answer, raw, anthropic, hideKey);
   const length = JSON.stringify(blocks).length;
   if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`, anthropic);
@@ -350,6 +337,7 @@ export function readAnswer(
       cachedTokens: Math.min(read ?? 0, promptTokens),
       completionTokens: usage?.output_tokens ?? Math.ceil(length / 4),
     },
+    // To the cache. They are part of the prompt, and cost more.
     writtenTokens: wrote ?? 0,
     ...(extras ? { extras } : {}),
   };

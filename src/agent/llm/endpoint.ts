@@ -1,18 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type AnswerLimits, createEgress, type EgressOptions } from "../../core/egress.ts";
-import { AppError } from "../../core/errors.ts";
+import { AppError, type ErrorCode } from "../../core/errors.ts";
 import { failedProxy } from "../../core/proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../../core/secrets/live-secrets.ts";
 import { NoBody, readBeginning } from "./answer-body.ts";
 import { abortedError, EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./model.ts";
 import { kindOf, type Refusal, Refused, refusalIn, refusalOf, type Sizes } from "./refusal.ts";
 
-/** The errors that the packages `openai` and `@anthropic-ai/sdk` have in common. */
-interface ClientErrors {
-  APIConnectionError: Kind<Error>;
-  APIConnectionTimeoutError: Kind<Error>;
-  APIUserAbortError: Kind<Error>;
-}
 type Kind<Instance> = abstract new (...given: never) => Instance;
 
 /** A provider's API in words for people, and the errors of its client. */
@@ -25,7 +19,8 @@ export interface Provider {
   baseUrl: string;
   addressHint: string;
   keyOf(host: string): string;
-  errors: ClientErrors;
+  /** Those that the packages `openai` and `@anthropic-ai/sdk` have in common. */
+  errors: Record<"APIConnectionError" | "APIConnectionTimeoutError" | "APIUserAbortError", Kind<Error>>;
 }
 
 export interface EndpointOptions {
@@ -189,6 +184,12 @@ function connectionError(error: Error, { address, provider }: Endpoint): AppErro
     const remedy = `Check it, or list ${url.hostname} in NO_PROXY.`;
     return new Fault("model_failed", message, { retryable: true, remedy });
   }
+  // A port of another protocol, which `fetch` refuses for good: https://fetch.spec.whatwg.org/#port-blocking.
+  if (causesOf(error).some(({ message }) => message === "bad port")) {
+    const remedy = `Run the model's server on another port, and set ${provider.baseUrl} to its new address.`;
+    const message = `Node refuses to connect to port ${url.port} (${address})`;
+    return new EndpointUnreachable("model_failed", message, { remedy });
+  }
   const message = `Cannot reach the model endpoint ${address}${code ? ` (${code})` : ""}`;
   return new Fault("model_failed", message, { retryable: true, remedy: remedyFor(url, isLocal, provider) });
 }
@@ -220,54 +221,57 @@ export function statusError(refusal: Refusal, endpoint: Endpoint, sizes?: Sizes)
   const unexplained = isOfModel
     ? "Check HUNKWISE_MODEL: it must be a chat model."
     : "Run `hunkwise doctor`, which tries the tools of a review, and change what the endpoint names.";
-  const texts: Record<keyof typeof codes, readonly [what: string, remedy: string]> = {
-    quota: [`The account's quota is used up (${status})${said}`, "Add credit or raise its limit."],
+  const faults: Record<
+    ReturnType<typeof kindOf>,
+    readonly [code: ErrorCode, what: string, remedy: string]
+  > = {
+    quota: [
+      "model_rate_limited",
+      `The account's quota is used up (${status})${said}`,
+      "Add credit or raise its limit.",
+    ],
     // The message about a bad key may repeat parts of it.
-    key: [`${address} refused the API key (401)`, `Set ${keyName} to a valid key.`],
+    key: ["model_unauthorized", `${address} refused the API key (401)`, `Set ${keyName} to a valid key.`],
     access: [
+      "model_unauthorized",
       `The API key may not use the model "${model}" at ${address} (403)${said}`,
       "Use a key with access to it, or another HUNKWISE_MODEL.",
     ],
     content: [
+      "content_refused",
       `${address} refused the content (${status})${said}`,
       "Set HUNKWISE_FALLBACK_MODEL to a model of another provider, or change the provider's filter.",
     ],
     absent: [
+      "model_refused",
       `${address} has no model "${model}" (${status})`,
       "Set HUNKWISE_MODEL to a model of this endpoint; `hunkwise doctor` lists them.",
     ],
     unsupported: [
+      "model_refused",
       `${address} does not support ${provider.api} (404)`,
       `Check ${provider.baseUrl}: ${provider.addressHint}.`,
     ],
     too_long: [
+      "too_large",
       `The conversation is too long for the model "${model}" (${status})${said}`,
       "Set HUNKWISE_CONTEXT_TOKENS to the model's actual context window, or use a model with a larger one.",
     ],
-    unexplained: [`${address} refused the request (${status})${said}`, unexplained],
-    rate: [`${address} limits the rate (429)${said}`, "Wait, or raise the account's limit."],
-    passing: [`${address} failed (${status})${said}`, "Try again later."],
+    unexplained: ["model_refused", `${address} refused the request (${status})${said}`, unexplained],
+    rate: [
+      "model_rate_limited",
+      `${address} limits the rate (429)${said}`,
+      "Wait, or raise the account's limit.",
+    ],
+    passing: ["model_failed", `${address} failed (${status})${said}`, "Try again later."],
   };
   const kind = kindOf(refusal, sizes);
-  const [what, remedy] = texts[kind];
+  const [code, what, remedy] = faults[kind];
   const Kind = kind === "absent" ? ModelAbsent : AppError;
-  if (kind !== "rate" && kind !== "passing") return new Kind(codes[kind], what, { remedy });
+  if (kind !== "rate" && kind !== "passing") return new Kind(code, what, { remedy });
   const retryable = headers?.get("x-should-retry") !== "false";
-  return new AppError(codes[kind], what, { remedy, retryable, retryAfterMs: pauseAsked(headers) });
+  return new AppError(code, what, { remedy, retryable, retryAfterMs: pauseAsked(headers) });
 }
-
-const codes = {
-  quota: "model_rate_limited",
-  rate: "model_rate_limited",
-  passing: "model_failed",
-  key: "model_unauthorized",
-  access: "model_unauthorized",
-  content: "content_refused",
-  absent: "model_refused",
-  unsupported: "model_refused",
-  unexplained: "model_refused",
-  too_long: "too_large",
-} as const;
 
 /**
  * Ollama ("does not support tools"), vLLM ('"auto" tool choice requires ...'), llama.cpp ("tools param requires --jinja", "Unsupported param:

@@ -149,22 +149,18 @@ interface GuardOptions extends Pick<CircuitOptions, "now" | "random" | "warn"> {
   onRequest(model: string, end: RequestEnd): void;
 }
 
-export interface ModelGuard {
-  /**
-   * @param baseUrl null is OpenAI's
-   * @param key identifies the model in the record of a conversation
-   */
-  guard(model: EndpointModel, baseUrl: string | null, key: string): EndpointModel;
-}
-
 /**
  * What each request passes on its way to a model: the circuit of the endpoint, which all its models share; the circuit of the model; and the
  * filter of extras.
  */
-export function createModelGuard({ onRequest, ...options }: GuardOptions): ModelGuard {
+export function createModelGuard({ onRequest, ...options }: GuardOptions) {
   const endpoints = new Map<string | null, CircuitBreaker>();
   return {
-    guard(model, baseUrl, key) {
+    /**
+     * @param baseUrl null is OpenAI's
+     * @param key identifies the model in the record of a conversation
+     */
+    guard(model: EndpointModel, baseUrl: string | null, key: string): EndpointModel {
       // Neither path nor query: they may hold a key.
       const host = URL.parse(baseUrl ?? "")?.host ?? "OpenAI";
       const endpoint =

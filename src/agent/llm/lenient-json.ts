@@ -8,12 +8,6 @@ export interface LenientOptions {
   isCut?: boolean;
 }
 
-/** A value, undefined if none can be read, and the index after it. */
-interface Read {
-  value: unknown;
-  end: number;
-}
-
 /**
  * The value of JSON as models write it, repaired without a guess: a code fence, JSON in a string, trailing commas, single quotes, bare keys,
  * line breaks and lone backslashes in strings, Python's constants, missing brackets at the end or one too many. Undefined for anything
@@ -38,8 +32,8 @@ export function readLenientObject(
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The value that begins at `start`; text after it is ignored. */
-export function readAt(text: string, start: number, { isCut = false }: LenientOptions = {}): Read {
+/** The value that begins at `start`, undefined if none can be read, and the index after it; text after it is ignored. */
+export function readAt(text: string, start: number, { isCut = false }: LenientOptions = {}) {
   const reader = new Reader(text, start, isCut);
   try {
     const value = reader.value(0);

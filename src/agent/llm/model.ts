@@ -71,17 +71,18 @@ export const protocols = ["native", "text"] as const;
 export type Protocol = (typeof protocols)[number];
 
 /** The roles of models; each may be another model. */
-export const modelRoles = ["review", "verify", "summarize"] as const;
+export const modelRoles = ["review", "verify"] as const;
 export type ModelRole = (typeof modelRoles)[number];
 
 /** Facts about a model that a review needs before its first request. */
-export interface ModelFacts {
+export const ModelFacts = z.strictObject({
   /** Name in the footer of a review and in the price table. */
-  readonly name: string;
+  name: z.string(),
   /** Size of the context window in tokens: as configured, as the endpoint reports it, or assumed. */
-  readonly contextTokens: number;
-  readonly protocol: Protocol;
-}
+  contextTokens: z.int(),
+  protocol: z.enum(protocols),
+});
+export type ModelFacts = Readonly<z.infer<typeof ModelFacts>>;
 
 /**
  * Rejects with `model_unauthorized`, `model_refused`, `model_rate_limited`, `model_failed`, `too_large` or `content_refused` after its own
@@ -118,13 +119,12 @@ export type Models = Readonly<Record<ModelRole, Model>>;
 export const forAllRoles = <M extends ModelFacts>(model: M): Record<ModelRole, M> => ({
   review: model,
   verify: model,
-  summarize: model,
 });
 
 export const eachRole = <A, B>(
-  { review, verify, summarize }: Readonly<Record<ModelRole, A>>,
+  { review, verify }: Readonly<Record<ModelRole, A>>,
   change: (one: A) => B,
-): Record<ModelRole, B> => ({ review: change(review), verify: change(verify), summarize: change(summarize) });
+): Record<ModelRole, B> => ({ review: change(review), verify: change(verify) });
 
 export const factsOf = ({ name, contextTokens, protocol }: ModelFacts): ModelFacts => ({
   name,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { AnswerLimits } from "../../core/egress.ts";
 import { AppError } from "../../core/errors.ts";
+import { failedProxy } from "../../core/proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../../core/secrets/live-secrets.ts";
 import {
   type Endpoint,
@@ -16,13 +17,6 @@ export interface EmbeddingsOptions extends EndpointOptions, RetryOptions {
   model: string;
 }
 
-interface EmbeddingsModel {
-  /** The endpoint and the model. Vectors are only comparable within one model. */
-  readonly name: string;
-  /** One vector for each text, in their order; without texts, nothing is sent. Rejects with an AppError. */
-  embed(texts: readonly string[], signal: AbortSignal): Promise<{ vectors: Float32Array[]; tokens: number }>;
-}
-
 /** 96 vectors of 4,096 numbers, more than models return, with 40 characters for each number. */
 const vectorsAnswer: AnswerLimits = { bytes: 16_000_000, depth: 16, elements: 400_000, members: 5_000 };
 
@@ -35,7 +29,7 @@ const Answer = z.looseObject({
 });
 
 /** Any endpoint that supports OpenAI's `/embeddings`. Throws `config_invalid` for a bad address. */
-export function createOpenAiEmbeddings(options: EmbeddingsOptions): EmbeddingsModel {
+export function createOpenAiEmbeddings(options: EmbeddingsOptions) {
   const url = endpointUrl(options);
   const { model, timeoutMs } = options;
   const hideKey = keyHider(options.apiKey);
@@ -62,8 +56,10 @@ export function createOpenAiEmbeddings(options: EmbeddingsOptions): EmbeddingsMo
   }
 
   return {
+    /** The endpoint and the model. Vectors are only comparable within one model. */
     name: `${model} ${url.href}`,
-    async embed(texts, signal) {
+    /** One vector for each text, in their order; without texts, nothing is sent. Rejects with an AppError. */
+    async embed(texts: readonly string[], signal: AbortSignal) {
       if (texts.length === 0) return { vectors: [], tokens: 0 };
       // The caller has removed secrets. A secret of this server would be refused a moment later, together with the whole request.
       const input = texts.map((text) => (holdsPlainSecret(text) ? withoutLiveSecrets(text) : text));
@@ -99,5 +95,6 @@ function inOwnWords(error: unknown, endpoint: Endpoint, signal: AbortSignal): Ap
   const known = toAppError(error, endpoint, signal);
   if (known.code === "aborted") return known;
   const { code, message, retryable, retryAfterMs } = known;
-  return new AppError(code, endpoint.hideKey(message), { retryable, remedy, retryAfterMs });
+  const ownRemedy = failedProxy(error, new URL(endpoint.address)) ? known.remedy : remedy;
+  return new AppError(code, endpoint.hideKey(message), { retryable, remedy: ownRemedy, retryAfterMs });
 }

@@ -19,12 +19,17 @@ export interface Price extends Rates {
 
 export type PriceTable = Readonly<Record<string, Price>>;
 
-const OwnPrice = z.strictObject({
-  prompt: z.number().min(0),
-  cached_prompt: z.number().min(0).nullish(),
-  cache_write: z.number().min(0).nullish(),
-  completion: z.number().min(0),
-});
+const rate = z.number().min(0);
+const OwnPrice = z
+  .strictObject({
+    prompt: rate,
+    cached_prompt: rate.nullable().default(null),
+    cache_write: rate.nullable().default(null),
+    completion: rate,
+  })
+  .transform(({ cached_prompt: cachedPrompt, cache_write: cacheWrite, ...rates }): Price => {
+    return { ...rates, cachedPrompt, cacheWrite, asOf: null, longPrompt: null };
+  });
 const OwnPrices = z.record(z.string(), OwnPrice);
 
 /** A person's own prices, in US dollars for a million tokens, on top of the listed ones. Throws `config_invalid` and names the wrong key. */
@@ -32,20 +37,7 @@ export function readPrices(json: string | null): PriceTable {
   if (json === null || json.trim() === "") return listedPrices;
   const parsed = OwnPrices.safeParse(parseJson(json));
   if (!parsed.success) throw invalid(z.prettifyError(parsed.error).replaceAll(/\s*\n\s*/g, " "));
-  const own = Object.entries(parsed.data).map(
-    ([name, { prompt, cached_prompt, cache_write, completion }]) => [
-      name,
-      {
-        prompt,
-        cachedPrompt: cached_prompt ?? null,
-        cacheWrite: cache_write ?? null,
-        completion,
-        asOf: null,
-        longPrompt: null,
-      },
-    ],
-  );
-  return { ...listedPrices, ...Object.fromEntries(own) };
+  return { ...listedPrices, ...parsed.data };
 }
 
 /**

@@ -306,17 +306,11 @@ const argumentKeys = ["arguments", "parameters", "args", "params", "input"] as c
 /** Keys next to the arguments if these have no object of their own. */
 const notArguments = new Set<string>([...nameKeys, "id", "type"]);
 
-/** Calls as JSON, the text around them, and each text that is a call or its arguments. */
-interface FoundCalls {
-  calls: TextCall[];
-  prose: string;
-  /** Whether the answer is nothing but these calls. */
-  isWhole: boolean;
-  sources: string[];
-}
-
-/** The calls that an answer has as JSON. Outside of a list of calls, an object is a call only if it names one of `tools`. */
-export function callsIn(text: string, tools: ReadonlySet<string>, options: LenientOptions): FoundCalls {
+/**
+ * The calls that an answer has as JSON, the text around them, whether it is nothing but calls, and each text that is a call or its arguments.
+ * Outside of a list of calls, an object is a call only if it names one of `tools`.
+ */
+export function callsIn(text: string, tools: ReadonlySet<string>, options: LenientOptions) {
   const { found, prose } = scan(text, options);
   const calls = found.flatMap(({ value }) => callsOf(value, tools));
   const given = new Set(calls.map((call) => call.arguments));

@@ -1,6 +1,6 @@
 import { parseJson } from "../../core/text/json.ts";
 import type { FinishReason, ToolCall } from "../llm/model.ts";
-import type { ToolRun } from "../tools/run-tool.ts";
+import { refusedCall, type ToolRun } from "../tools/run-tool.ts";
 import type { AnyTool } from "../tools/tool.ts";
 
 /** With this many turns left, the model gets an instruction to finish. */
@@ -177,9 +177,8 @@ const isCutOff = (call: ToolCall, calls: readonly ToolCall[], { finishReason }: 
   finishReason === "length" && (call === calls.at(-1) || parseJson(call.arguments) === undefined);
 
 const notRun = (reason: string): ToolRun => ({
-  result: { status: "error", error: reason, metadata: { duration_ms: 0, truncated: false } },
+  ...refusedCall(reason),
   text: reason,
-  endsLoop: false,
   // The same call was answered already.
   ...(reason === notExecuted.duplicate || reason === notExecuted.repeated ? { isWithheld: true } : {}),
 });

@@ -1,18 +1,11 @@
 import type { CoverageSink } from "../../repo/diff-pages.ts";
 
-interface CoverageCounts {
-  /** `-U3` hunks of all files given. */
-  total: number;
-  served: number;
-  /** Files with hunks that were never served, in the order given, each with how many. */
-  unserved: { path: string; hunks: number }[];
-}
-
 /** Records which hunks the model has seen: those shown before its last answer, since tool results of the last turn were never read. */
 export interface Coverage extends CoverageSink {
   /** Call when the model has answered: everything shown so far counts as seen. */
   delivered(): void;
-  counts(): CoverageCounts;
+  /** Of the `-U3` hunks of all files given; `unserved`: files with hunks that were never served, in the order given, each with how many. */
+  counts(): { total: number; served: number; unserved: { path: string; hunks: number }[] };
   /** Numbers of the file's hunks that were not shown yet, ascending. */
   unshown(path: string): number[];
 }

@@ -69,7 +69,7 @@ const windowsDevices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 export function pageFile(page: string): string {
   const name = page.normalize("NFC").trim();
   const escaped = name
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}<>:"|?*\\%#]|^\.|\.$|___/gu, percent)
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}<>:"|?*\\%#]|^\.|\.$|___|_(?=\/)|(?<=\/)_/gu, percent)
     .replaceAll("/", "___");
   const body = windowsDevices.test(escaped) ? `${percent(escaped.slice(0, 1))}${escaped.slice(1)}` : escaped;
   if (body === "" || Buffer.byteLength(body) > MAX_NAME_BYTES)

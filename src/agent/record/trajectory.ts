@@ -88,34 +88,11 @@ export interface NoteEntry {
   answer: string;
 }
 
-/** The comments of a review, on lines and files, with their findings. */
-interface PostedEntry {
-  kind: "posted";
-  /** Ids and pages are GitHub's, of the comments. */
-  comments: PostedComment[];
-}
-
+/** A comment of a review. Its id and page are GitHub's. */
 export interface PostedComment {
   finding: string;
   id: number;
   url: string;
-}
-
-/** A write to GitHub: posted, changed, removed or pushed. */
-interface WroteEntry {
-  kind: "wrote";
-  /** "POST /repos/octo/shop/pulls/1/reviews", "resolveReviewThread PRRT_1", "push octo/shop topic" */
-  request: string;
-  /** GitHub's id; null if there is none. */
-  id: number | null;
-  url: string | null;
-}
-
-/** How a local run ended: the last entry of its record. For a job, the queue knows it. */
-interface EndedEntry {
-  kind: "ended";
-  outcome: string;
-  reason: string;
 }
 
 /**
@@ -126,9 +103,15 @@ type JobEntry =
   | ToldEntry
   | StartEntry
   | NoteEntry
-  | WroteEntry
-  | PostedEntry
-  | EndedEntry
+  /**
+   * A write to GitHub: posted, changed, removed or pushed. `request`: "POST /repos/octo/shop/pulls/1/reviews", "resolveReviewThread PRRT_1",
+   * "push octo/shop topic". GitHub's `id` is null if there is none.
+   */
+  | { kind: "wrote"; request: string; id: number | null; url: string | null }
+  /** The comments of a review, on lines and files, with their findings. */
+  | { kind: "posted"; comments: PostedComment[] }
+  /** How a local run ended: the last entry of its record. For a job, the queue knows it. */
+  | { kind: "ended"; outcome: string; reason: string }
   /** A pull request whose findings were counted. */
   | { kind: "counted"; pull: number }
   | { kind: "check_opened"; head: string; trigger: string }

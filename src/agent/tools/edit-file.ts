@@ -70,28 +70,21 @@ function around(lines: readonly string[], at: number): string {
 /** More than a workspace accepts, which reports its own limit: 16 MB. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-interface ReplacedText {
-  raw: string;
-  replaced: number;
-  /** Occurrences that were not replaced. */
-  left: number;
-}
-
 /**
- * Replaces one text by another, with the line ends of the file, or else with the other ones. Undefined if the file contains the text in none
- * of its spellings. Throws a ToolError if the file would become too large.
+ * Replaces one text by another, with any line ends, which stay the same. Undefined if the file contains the text in none of its spellings.
+ * `left`: occurrences that were not replaced. Throws a ToolError if the file would become too large.
  */
-function replaceText(file: EditableText, input: Input): ReplacedText | undefined {
-  for (const lineEnd of new Set([file.lineEnd, "\n", "\r\n"])) {
-    for (const { from, text, encoding } of spellings(file, input.old_string, input.new_string)) {
-      const [first = "", ...rest] = file.raw.split(from.replaceAll("\n", lineEnd));
-      if (rest.length === 0) continue;
-      const to = encode(text, encoding).replaceAll("\n", lineEnd);
-      const replaced = input.replace_all ? rest.length : 1;
-      requireRoom(file.raw.length + replaced * (to.length - from.length));
-      const parts = rest.map((part, at) => (at < replaced ? to : from.replaceAll("\n", lineEnd)) + part);
-      return { raw: first + parts.join(""), replaced, left: rest.length - replaced };
-    }
+function replaceText(file: EditableText, input: Input) {
+  const plain = file.raw.replaceAll("\r\n", "\n");
+  for (const { from, text, encoding } of spellings(file, input.old_string, input.new_string)) {
+    const parts = plain.split(from);
+    if (parts.length === 1) continue;
+    const occurrences = parts.length - 1;
+    const replaced = input.replace_all ? occurrences : 1;
+    const to = encode(text, encoding);
+    requireRoom(file.raw.length + replaced * (to.length - from.length));
+    const raw = rejoin(file, parts, { from, to, replaced });
+    return { raw, replaced, left: occurrences - replaced };
   }
   return undefined;
 }
@@ -123,6 +116,25 @@ function spellings(file: EditableText, old: string, now: string): Spelling[] {
     const asUtf8: Spelling = { from: raw, text, encoding: "utf8" };
     return file.encoding === "utf8" ? [asUtf8] : [asUtf8, { from, text, encoding: "latin1" }];
   });
+}
+
+/** @param replaced number of occurrences that become `to` */
+function rejoin(
+  file: EditableText,
+  parts: readonly string[],
+  { from, to, replaced }: { from: string; to: string; replaced: number },
+): string {
+  const ends = file.raw.match(/\r?\n/g) ?? [];
+  let line = 0;
+  const kept = (text: string) => text.replaceAll("\n", () => ends[line++] ?? file.lineEnd);
+  const put = () => {
+    const own = ends.slice(line, line + from.split("\n").length - 1);
+    const last = own.at(-1) ?? ends[line] ?? file.lineEnd;
+    line += own.length;
+    let at = 0;
+    return to.replaceAll("\n", () => own[at++] ?? last);
+  };
+  return parts.map((part, at) => (at === 0 ? "" : at <= replaced ? put() : kept(from)) + kept(part)).join("");
 }
 
 const Input = z.strictObject({

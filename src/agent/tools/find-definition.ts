@@ -15,31 +15,20 @@ const MAX_LINES = 5_000;
 const MAX_OLD_FILES = 300;
 const SEARCH_MS = 8_000;
 
-interface Mention {
-  line: number;
-  text: string;
-}
-
 /** A file that contains the name at the requested revision. */
 export interface NamingFile {
   entry: TreeEntry;
-  mentions: Mention[];
+  mentions: { line: number; text: string }[];
   isChanged: boolean;
 }
 
-interface NamingFiles {
-  files: NamingFile[];
-  /** False if there are more matches than were read. */
-  isComplete: boolean;
-}
-
-/** Finds the regular files that contain a word, without private ones. */
+/** Finds the regular files that contain a word, without private ones; not complete if there are more matches than were read. */
 async function filesNaming(
   word: string,
   ref: "head" | "merge_base",
   context: ToolContext,
   signal: AbortSignal,
-): Promise<NamingFiles> {
+) {
   const { workspace } = context;
   const found = await searchHead(word, context, signal);
   const [head, tree, changes] = await Promise.all([

@@ -104,13 +104,8 @@ async function sizeOf(item: Item, context: ToolContext): Promise<SizedEntry> {
   return { ...sized, size };
 }
 
-interface Gathered {
-  items: Item[];
-  /** Number of files in the folder that the configuration withholds. */
-  withheld: number;
-}
-
-async function gather(input: Input, context: ToolContext): Promise<Gathered> {
+/** What a folder has, and the number of its files that the configuration withholds. */
+async function gather(input: Input, context: ToolContext) {
   const folder = await resolveFolder(input.directory, context);
   const prefix = folder === "" ? "" : `${folder}/`;
   const wanted = createSelector(input, prefix);

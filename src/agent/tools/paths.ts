@@ -224,13 +224,11 @@ export async function resolveFileOrFolder(given: string, context: ToolContext): 
     : resolveFolder(given, context);
 }
 
-interface Target {
-  path: string;
-  entry: TreeEntry | null;
-}
-
 /** A path for a regular file at head, existing or free. Throws a ToolError with the obstacle. */
-export async function resolveTarget(given: string, context: ToolContext): Promise<Target> {
+export async function resolveTarget(
+  given: string,
+  context: ToolContext,
+): Promise<{ path: string; entry: TreeEntry | null }> {
   const keys = pathKeys(given, context);
   const tree = await context.workspace.tree("head");
   const path = findKey(keys, tree) ?? keys[0];

@@ -67,13 +67,8 @@ interface ReportedAnchor {
   note: string | null;
 }
 
-/** A finding that is not kept, and why. There is nothing to correct. */
-interface NotKept {
-  id: null;
-  note: string;
-}
-
-type ReportOutput = ReportedAnchor | NotKept;
+/** Without an id, the finding is not kept, and the note says why: there is nothing to correct. */
+type ReportOutput = ReportedAnchor | { id: null; note: string };
 
 async function execute(input: Input, context: ToolContext): Promise<{ output: ReportOutput }> {
   const { candidates, ...finding } = input;

@@ -98,7 +98,7 @@ export interface ToolRun {
   isWithheld?: true;
 }
 
-/** Executes until it settles, the time is up or the caller aborts; work that ignores the signal is abandoned. */
+/** Runs `work` until it settles, the time is up or the caller aborts; work that ignores the signal is abandoned. */
 async function withDeadline<T>(
   { name, timeoutMs }: AnyTool,
   outer: AbortSignal | undefined,

@@ -91,16 +91,38 @@ const factsByOutput = new WeakMap<SearchOutput, SearchFacts>();
 const inReadingOrder = (paths: Iterable<string>): string[] =>
   [...paths].sort((left, right) => kindRank(left) - kindRank(right));
 
-function countsIn(hits: SearchHits): Map<string, number> {
+function countsIn(hits: SearchHits, further: readonly LineMatch[]): Map<string, number> {
   if (hits.mode === "files_with_matches") return new Map(hits.paths.map((path) => [path, 0]));
   if (hits.mode === "count") return new Map(hits.counts.map(({ path, count }) => [path, count]));
   const counts = new Map<string, number>();
-  for (const { path } of hits.matches) counts.set(path, (counts.get(path) ?? 0) + 1);
+  for (const { path } of [...hits.matches, ...further]) counts.set(path, (counts.get(path) ?? 0) + 1);
   return counts;
 }
 
 /** Least results of every search: ripgrep lists them by path, and the model's text shows the best of them. */
 const WIDE = 5_000;
+const GOING_ON_MS = 3_000;
+
+/** Matches in product files that a search may not have reached, because files of other kinds ended it; none after a time limit. */
+async function beyond(
+  hits: SearchHits,
+  query: SearchQuery,
+  { workspace }: ToolContext,
+  signal: AbortSignal,
+): Promise<LineMatch[]> {
+  if (hits.mode !== "content" || !hits.limited || query.path !== undefined) return [];
+  const reached = new Set(hits.matches.map(({ path }) => path));
+  const wants = (path: string) =>
+    !reached.has(path) && fileKindOf(path) === "product" && query.wants?.(path) !== false;
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(GOING_ON_MS)]);
+  try {
+    const further = await workspace.search({ ...query, wants, maxResults: MAX_RESULTS }, ended);
+    return further.mode === "content" ? further.matches : [];
+  } catch (error) {
+    if (!signal.aborted && error instanceof AppError && error.code === "aborted") return [];
+    throw error;
+  }
+}
 
 const MAX_PARSED_FILES = 20;
 const PARSING_MS = 1_000;
@@ -125,15 +147,20 @@ async function definitionsOf(
 
 async function gatherFacts(
   hits: SearchHits,
+  further: readonly LineMatch[],
   input: SearchInput,
   context: ToolContext,
   signal: AbortSignal,
 ): Promise<SearchFacts> {
-  const facts = { counts: countsIn(hits), isComplete: !hits.limited, definitions: new Map(), matches: [] };
+  const counts = countsIn(hits, further);
+  const facts = { counts, isComplete: !hits.limited, definitions: new Map(), matches: [] };
   if (hits.mode !== "content") return facts;
   const names = input.invert_match ? [] : namesIn(input.pattern, input.fixed_string);
   const ranked = (definitions: SearchFacts["definitions"]) =>
-    hits.matches.map((match) => ({ ...match, role: roleOf(match, names, definitions.get(match.path)) }));
+    [...hits.matches, ...further].map((match) => ({
+      ...match,
+      role: roleOf(match, names, definitions.get(match.path)),
+    }));
   const guessed = ranked(new Map());
   if (!input.show_line_numbers) return { ...facts, matches: guessed };
   const inOrder = input.path === undefined ? inRounds(guessed) : guessed;
@@ -496,7 +523,8 @@ async function execute(input: SearchInput, context: ToolContext, signal: AbortSi
   const query = queryOf(input, path, context);
   const hits = await search(query, context, signal);
   const output = outputOf(hits, input);
-  factsByOutput.set(output, await gatherFacts(hits, input, context, signal));
+  const further = await beyond(hits, query, context, signal);
+  factsByOutput.set(output, await gatherFacts(hits, further, input, context, signal));
   const { command, returnCode: return_code, stderr } = hits.program;
   const isLatin1 =
     hits.mode === "content" && hits.matches.slice(0, output.length).some((one) => one.hasLatin1);

@@ -2,27 +2,25 @@ import type { CallToolResult, StandardSchemaWithJSON, ToolAnnotations } from "@m
 import { z } from "zod";
 import { byteLength } from "../../core/text/cut.ts";
 import { escapeInvisible } from "../../core/text/escape-invisible.ts";
+import { withStrings } from "../../core/text/json.ts";
 import { MAX_RENDERED_BYTES } from "../../repo/show.ts";
 import type { ToolRun } from "./run-tool.ts";
 import type { AnyTool } from "./tool.ts";
-
-interface McpTool {
-  title: string;
-  description: string;
-  inputSchema: StandardSchemaWithJSON;
-  annotations: ToolAnnotations;
-}
 
 /** Larger structured content is omitted, and only the text answers, which is cut at whole entries. */
 export const MAX_STRUCTURED_BYTES = 2 * MAX_RENDERED_BYTES;
 
 /** A tool that only reads or changes this repository. */
-export function toMcpTool(tool: AnyTool): McpTool {
+export function toMcpTool(tool: AnyTool) {
   return {
     title: tool.title,
     description: tool.description,
     inputSchema: toMcpArguments(tool.input),
-    annotations: { title: tool.title, readOnlyHint: tool.kind === "read", openWorldHint: false },
+    annotations: {
+      title: tool.title,
+      readOnlyHint: tool.kind === "read",
+      openWorldHint: false,
+    } satisfies ToolAnnotations,
   };
 }
 
@@ -79,9 +77,4 @@ function toStructured(value: object): Record<string, unknown> | undefined {
 }
 
 /** A JSON value with every invisible character of its texts escaped. */
-export function withoutHidden(value: unknown): unknown {
-  if (typeof value === "string") return escapeInvisible(value);
-  if (Array.isArray(value)) return value.map(withoutHidden);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutHidden(one)]));
-}
+export const withoutHidden = (value: unknown): unknown => withStrings(value, escapeInvisible);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { CodeLocation, Evidence, Finding, Severity } from "../../core/finding.ts";
 import type { CoverageSink } from "../../repo/diff-pages.ts";
 import type { DiffSource } from "../../repo/diff-source.ts";
-import type { EditableWorkspace, Shas, Workspace } from "../../repo/git/workspace.ts";
+import type { EditableWorkspace, Workspace } from "../../repo/git/workspace.ts";
 import type { GraphAnswer } from "../../repo/index/graph.ts";
 
 /** The output of `report_finding`, without the parts that the review itself adds. */
@@ -18,6 +18,9 @@ export type ReportAnswer =
   /** `isWithheld`: refused on purpose, so there is nothing to correct. */
   | { ok: false; reason: string; isWithheld?: true };
 
+/** Whether a port takes what a model hands over; the reason is for the model. */
+export type Taken<More = unknown> = ({ ok: true } & More) | { ok: false; reason: string };
+
 /** Receives the findings of a loop. The review implements it; tools only use it. */
 export interface ReportPort {
   /**
@@ -26,10 +29,7 @@ export interface ReportPort {
    */
   report(finding: ReportedFinding, candidates?: readonly string[]): Promise<ReportAnswer>;
   /** Ends the review, or refuses and names what is left to read or to answer. */
-  finish(
-    summary: string,
-    rejected?: readonly Rejection[],
-  ): Promise<{ ok: true } | { ok: false; reason: string }>;
+  finish(summary: string, rejected?: readonly Rejection[]): Promise<Taken>;
 }
 
 export interface Rejection {
@@ -58,37 +58,24 @@ export interface Verdict {
 
 /** Receives the verdicts of a verification, which may be about several claims. */
 interface VerdictSink {
-  /** @param claim its number, from 1; null if the model gave none, which is enough if there is one claim */
-  judge(claim: number | null, verdict: Verdict): Promise<JudgeAnswer>;
+  /**
+   * @param claim its number, from 1; null if the model gave none, which is enough if there is one claim
+   * @returns the numbers of the claims that are still `open`, and a `note` on what was left out of the verdict
+   */
+  judge(
+    claim: number | null,
+    verdict: Verdict,
+  ): Promise<Taken<{ claim: number; open: readonly number[]; note: string | null }>>;
 }
-
-type JudgeAnswer =
-  | {
-      ok: true;
-      claim: number;
-      /** Numbers of the claims that still have no verdict. */
-      open: readonly number[];
-      /** What was left out of the verdict; null if nothing was. */
-      note: string | null;
-    }
-  | { ok: false; reason: string };
 
 export interface MergeSink {
-  join(keep: string, others: readonly string[]): { ok: true; note: string } | { ok: false; reason: string };
-}
-
-interface ReplySink {
-  reply(text: string): void;
+  join(keep: string, others: readonly string[]): Taken<{ note: string }>;
 }
 
 export interface Settlement {
   state: "fixed" | "present" | "unsure";
   /** One sentence for people. */
   reason: string;
-}
-
-interface RecheckSink {
-  settle(settlement: Settlement): void;
 }
 
 /** A new finding and an earlier comment, by their names in the question. */
@@ -100,7 +87,7 @@ export interface SamePair {
 /** Receives the result of comparing new findings with earlier comments. */
 export interface DuplicateSink {
   /** Takes the pairs that are one problem, or names the first pair that was not asked about. */
-  same(pairs: readonly SamePair[]): { ok: true } | { ok: false; reason: string };
+  same(pairs: readonly SamePair[]): Taken;
 }
 
 export interface CommandRequest {
@@ -151,7 +138,7 @@ export interface FixReport {
 }
 
 export interface FixPort {
-  finish(report: FixReport): Promise<{ ok: true } | { ok: false; reason: string }>;
+  finish(report: FixReport): Promise<Taken>;
 }
 
 export interface TriedTest {
@@ -181,7 +168,7 @@ interface ProofPort {
     signal: AbortSignal,
   ): Promise<readonly TriedTest[]>;
   /** Runs the last test again and decides; or returns why it shows nothing, so that the model can write a better one. */
-  finish(report: ProofReport, signal: AbortSignal): Promise<{ ok: true } | { ok: false; reason: string }>;
+  finish(report: ProofReport, signal: AbortSignal): Promise<Taken>;
 }
 
 /** Whether a change means to do what a test shows. */
@@ -192,10 +179,6 @@ export interface Intent {
   quote: string;
   /** Whether the test shows what is claimed, and what is said of it is what it asserts. */
   fits: boolean;
-}
-
-interface IntentSink {
-  answer(intent: Intent): { ok: true } | { ok: false; reason: string };
 }
 
 /** Everything that a tool may access. One for each review; no part of it can write outside the process. */
@@ -213,11 +196,11 @@ export interface ToolContext {
   /** Only in merge loops. */
   join?: MergeSink;
   /** Only in checks of earlier findings. */
-  settle?: RecheckSink;
+  settle?: { settle(settlement: Settlement): void };
   /** Only in comparisons with earlier comments. */
   compare?: DuplicateSink;
   /** Only for questions. */
-  converse?: ReplySink;
+  converse?: { reply(text: string): void };
   /** Only in a fix: the files that may be changed. The reading tools see their current state. */
   edit?: EditPort;
   /** Only in a fix: how it ends. */
@@ -227,23 +210,13 @@ export interface ToolContext {
   /** Only in a proof. */
   proof?: ProofPort;
   /** Only for the question what a change asks for. */
-  intent?: IntentSink;
+  intent?: { answer(intent: Intent): Taken };
   /** Only if the repository has an index. */
   graph?: GraphPort;
   /** Only if a run is recorded. */
   journal?: JournalPort;
   /** True for paths that the configuration withholds from every model. */
   isPrivate(path: string): boolean;
-}
-
-/** The review context of the tool contract, as data. */
-interface ReviewContext {
-  repo_path: string;
-  target_branch: string;
-  changed_files: string[];
-  head_sha: Shas["head"] | null;
-  base_sha: Shas["base"];
-  merge_base_sha: Shas["mergeBase"];
 }
 
 /** The debug facts of a program that a tool ran; without a return code if it was stopped on purpose. */
@@ -336,17 +309,3 @@ export function defineTool<Input, Output>(
 
 // biome-ignore lint/suspicious/noExplicitAny: a registry holds tools of every input; each parses its own.
 export type AnyTool = Tool<any, any>;
-
-/** The review context of a run as data. It includes private files, as `changed_files` does. */
-export async function reviewContext(context: ToolContext): Promise<ReviewContext> {
-  const { root, shas } = context.workspace;
-  const changes = await context.workspace.changes();
-  return {
-    repo_path: root,
-    target_branch: context.targetBranch,
-    changed_files: changes.map((change) => change.path),
-    head_sha: shas.headTree === undefined ? shas.head : null,
-    base_sha: shas.base,
-    merge_base_sha: shas.mergeBase,
-  };
-}

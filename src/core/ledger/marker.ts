@@ -1,28 +1,7 @@
 import { z } from "zod";
 import { Category, Severity } from "../finding.ts";
 import { parseJson } from "../text/json.ts";
-import { emptyState, type LedgerState, markerData, StoredState, storedState } from "./state.ts";
-
-/** GitHub is the ledger: a hidden marker in the last line identifies each of our texts. Only that line of texts that GitHub says are ours counts. */
-export type Marker =
-  /** A review for one head and trigger. */
-  | ({ kind: "review" } & z.infer<typeof Review>)
-  /** A comment on a line or file, and the review that it came with. */
-  | ({ kind: "finding" } & z.infer<typeof FindingMark>)
-  /** The summary comment of a pull request: its review, and the state for the next one. */
-  | ({ kind: "summary"; state: LedgerState } & z.infer<typeof Review>)
-  /** Our reply that a finding is fixed; `comment` opens the thread. */
-  | ({ kind: "fixed" } & z.infer<typeof Fixed>)
-  /** Our reply, in a finding's thread or to a command, that it is dismissed, and by whom. */
-  | ({ kind: "dismissed" } & z.infer<typeof Dismissed>)
-  /** Our word about what a person did on a page: each act gets at most one. */
-  | ({ kind: "acted" } & z.infer<typeof Acted>)
-  /** Our answer to a comment: each comment gets at most one. */
-  | ({ kind: "answer" } & z.infer<typeof Answer>)
-  /** A check run: its pull request, and the conclusion of that pull request's own review. */
-  | ({ kind: "check" } & CheckMark)
-  /** A repair that a comment asked for, as suggestions: their review is part 0, each suggestion a part of its own. */
-  | ({ kind: "suggested" } & z.infer<typeof Suggested>);
+import { emptyState, markerData, StoredState, storedState } from "./state.ts";
 
 const Review = z.strictObject({ head: z.string(), trigger: z.string() });
 const FindingMark = z.strictObject({
@@ -38,16 +17,12 @@ const FindingMark = z.strictObject({
   source: z.string().nullable(),
   rule: z.string().optional(),
 });
-const Fixed = z.strictObject({ comment: z.int(), head: z.string() });
 const Dismissed = z.strictObject({
   comment: z.int(),
   by: z.string(),
   /** Why; only given, and always, if it was done on a page. */
   reason: z.string().optional(),
 });
-const Acted = z.strictObject({ id: z.string() });
-const Answer = z.strictObject({ comment: z.int() });
-const Suggested = z.strictObject({ comment: z.int(), part: z.int() });
 const Check = z.strictObject({
   pull: z.int(),
   base: z.string(),
@@ -64,20 +39,34 @@ const Check = z.strictObject({
 export type CheckMark = z.infer<typeof Check>;
 
 /** Each kind's version and data. */
-const kinds: {
-  [Kind in Marker["kind"]]: [version: number, data: z.ZodType<Omit<Extract<Marker, { kind: Kind }>, "kind">>];
-} = {
+const kinds = {
+  /** A review for one head and trigger. */
   review: [1, Review],
+  /** A comment on a line or file, and the review that it came with. */
   finding: [3, FindingMark],
-  // An unreadable state is worked out again; the comment still counts as the summary, whatever version wrote it.
+  /**
+   * The summary comment of a pull request: its review, and the state for the next one. An unreadable state is worked out again; the comment
+   * still counts as the summary, whatever version wrote it.
+   */
   summary: [3, z.object({ ...Review.shape, state: StoredState.catch(emptyState) })],
-  fixed: [1, Fixed],
+  /** Our reply that a finding is fixed; `comment` opens the thread. */
+  fixed: [1, z.strictObject({ comment: z.int(), head: z.string() })],
+  /** Our reply, in a finding's thread or to a command, that it is dismissed, and by whom. */
   dismissed: [1, Dismissed],
-  acted: [1, Acted],
-  answer: [1, Answer],
+  /** Our word about what a person did on a page: each act gets at most one. */
+  acted: [1, z.strictObject({ id: z.string() })],
+  /** Our answer to a comment: each comment gets at most one. */
+  answer: [1, z.strictObject({ comment: z.int() })],
+  /** A check run: its pull request, and the conclusion of that pull request's own review. */
   check: [2, Check],
-  suggested: [1, Suggested],
-};
+  /** A repair that a comment asked for, as suggestions: their review is part 0, each suggestion a part of its own. */
+  suggested: [1, z.strictObject({ comment: z.int(), part: z.int() })],
+} as const;
+
+/** GitHub is the ledger: a hidden marker in the last line identifies each of our texts. Only that line of texts that GitHub says are ours counts. */
+export type Marker = {
+  [Kind in keyof typeof kinds]: { kind: Kind } & z.infer<(typeof kinds)[Kind][1]>;
+}[keyof typeof kinds];
 
 const isKind = (kind: string): kind is Marker["kind"] => Object.hasOwn(kinds, kind);
 

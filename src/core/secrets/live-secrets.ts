@@ -54,7 +54,7 @@ function watched(value: string): LiveSecret {
 }
 
 function forget(value: string): void {
-  for (const needle of passingSecrets.get(value)?.needles ?? []) index.remove(needle);
+  index.remove(passingSecrets.get(value)?.needles ?? []);
   passingSecrets.delete(value);
 }
 

@@ -135,8 +135,8 @@ const cellBits = 20;
 export class NeedleIndex {
   readonly #places = new Map<number, NeedleAt[]>();
   /**
-   * One bit per cell that ever had a gram. This decides most characters of a text and is small enough to stay in the processor's cache.
-   * Allocated with the first needle.
+   * One bit per cell with a gram. This decides most characters of a text and is small enough to stay in the processor's cache. Allocated with
+   * the first needle.
    */
   #occupied = new Uint32Array(0);
 
@@ -150,18 +150,25 @@ export class NeedleIndex {
       const places = this.#places.get(hash) ?? [];
       if (isCommon(places) && isInParts(needle)) continue;
       this.#places.set(hash, [...places, { needle, at }]);
-      const cell = cellOf(hash);
-      this.#occupied[cell >>> 5] = (this.#occupied[cell >>> 5] ?? 0) | (1 << (cell & 31));
+      this.#occupy(hash);
     }
   }
 
-  remove(needle: Needle): void {
-    for (const { hash } of gramsOf(needle)) {
+  remove(needles: readonly Needle[]): void {
+    for (const { hash } of needles.flatMap(gramsOf)) {
       const places = this.#places.get(hash) ?? [];
-      const rest = places.filter((place) => place.needle !== needle);
+      const rest = places.filter(({ needle }) => !needles.includes(needle));
       if (rest.length > 0) this.#places.set(hash, rest);
       else this.#places.delete(hash);
     }
+    // Bits of passed tokens would fill the cells within days, and then decide nothing.
+    this.#occupied.fill(0);
+    for (const hash of this.#places.keys()) this.#occupy(hash);
+  }
+
+  #occupy(hash: number): void {
+    const cell = cellOf(hash);
+    this.#occupied[cell >>> 5] = (this.#occupied[cell >>> 5] ?? 0) | (1 << (cell & 31));
   }
 
   #mayKnow(hash: number): boolean {

@@ -30,14 +30,11 @@ export function cutSentence(text: string, length: number): string {
   return `${head.slice(0, end)}${end === sentence ? " " : ""}…`;
 }
 
-interface Cut {
-  text: string;
-  /** Lines of the original that are missing from `text` or incomplete; 0 if nothing was cut. */
-  omittedLines: number;
-}
-
-/** Whole lines of `text` up to `maxBytes` of UTF-8. A line is only cut if it is the first and too long by itself. */
-export function cutAtLine(text: string, maxBytes: number): Cut {
+/**
+ * Whole lines of `text` up to `maxBytes` of UTF-8, and the number of lines that are missing or incomplete. A line is only cut if it is the
+ * first and too long by itself.
+ */
+export function cutAtLine(text: string, maxBytes: number): { text: string; omittedLines: number } {
   const head = cutBytes(text, maxBytes);
   if (head.length === text.length) return { text, omittedLines: 0 };
   // The cut may be exactly at the end of a line: then that line is whole.

@@ -72,7 +72,7 @@ function outside(key: string, why: string): AppError {
 }
 
 /**
- * The first bytes of a file of a checkout, which equal those of its blob. Throws the same errors as {@link openConfined}. Synchronous, because
+ * The first bytes of a file of a checkout, which equal those of its blob. Our own code reads a checkout only in this way. Throws the same errors as {@link openConfined}. Synchronous, because
  * an asynchronous read takes several times as long. For the review process, which serves nothing else meanwhile.
  */
 export function fileStart(root: string, key: string, maxBytes: number): Buffer {

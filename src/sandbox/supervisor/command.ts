@@ -3,24 +3,18 @@ import { once } from "node:events";
 import { closeSync, openSync, readdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EarlyEnd, RunOrder } from "./protocol.ts";
+import type { End } from "../from-supervisor.ts";
+import type { RunOrder } from "./protocol.ts";
 import { SESSION } from "./workspace.ts";
 
 /** How often limits are checked. A command exceeds them for at most about this long. */
 const WATCH_MS = 50;
 const FILTER = `${SESSION}/etc/filter`;
 
-interface Ran {
-  /** Null if the inner sandbox could not be built or the command was killed. */
-  exitCode: number | null;
-  ended: EarlyEnd | null;
-  truncated: boolean;
-  stdout: Buffer;
-  stderr: Buffer;
-}
+type EarlyEnd = NonNullable<End["ended"]>;
 
 /** Runs the command and ends all processes that it started. Resolves when none is left. */
-export async function runCommand(order: RunOrder, filter: Buffer): Promise<Ran> {
+export async function runCommand(order: RunOrder, filter: Buffer) {
   writeFileSync(FILTER, filter);
   const filterFd = openSync(FILTER, "r");
   // Bubblewrap reads the filter from descriptor 3 and reports the exit code on 4. The command gets neither.

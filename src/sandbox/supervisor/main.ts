@@ -4,15 +4,9 @@
  */
 import { once } from "node:events";
 import { closeSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import type { FromSupervisor } from "../from-supervisor.ts";
 import { endOthers, requireOwnNamespace, runCommand } from "./command.ts";
-import {
-  encodeFrame,
-  type Frame,
-  FrameReader,
-  type FromSupervisor,
-  type RunOrder,
-  type ToSupervisor,
-} from "./protocol.ts";
+import { encodeFrame, type Frame, FrameReader, type RunOrder, type ToSupervisor } from "./protocol.ts";
 import { createFolders, findLeft, readLeft, readLink, Workspace } from "./workspace.ts";
 
 /** The kernel's file times advance in steps of up to 10 ms. */

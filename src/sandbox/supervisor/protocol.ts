@@ -20,37 +20,6 @@ export interface RunOrder {
   limits: SandboxLimits;
 }
 
-export type EarlyEnd = "timeout" | "memory" | "files" | "output";
-
-export interface LeftFile {
-  path: string;
-  kind: "new" | "changed" | "gone";
-  /** Its length, holes included; 0 if it is gone. */
-  bytes: number;
-}
-
-export type FromSupervisor =
-  | { kind: "stdout" | "stderr" }
-  | {
-      kind: "end";
-      /** Null if the inner sandbox could not be built (stderr says why) or the command was ended. */
-      exitCode: number | null;
-      ended: EarlyEnd | null;
-      truncated: boolean;
-      left: readonly LeftFile[];
-      /** The paths of links, pipes, sockets and the like that the command made or changed. */
-      odd: readonly string[];
-      /** Whether there were too many files to list; then none is listed. */
-      tooMany: boolean;
-    }
-  /** A requested file; the body is its bytes. */
-  | { kind: "file"; path: string; executable: boolean }
-  /** A requested link; the body is its target. */
-  | { kind: "link"; path: string }
-  /** All requested files have been sent. */
-  | { kind: "taken" }
-  | { kind: "fault"; message: string };
-
 export interface Frame {
   header: unknown;
   body: Buffer;

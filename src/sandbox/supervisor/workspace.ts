@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { extname } from "node:path";
-import type { FromSupervisor, LeftFile } from "./protocol.ts";
+import type { End, LeftFile } from "../from-supervisor.ts";
 
 /** Everything writable, on one file system of limited size. */
 export const SESSION = "/session";
@@ -111,7 +111,7 @@ const MAX_PATH = 4_000;
 /** Of the whole list, as JSON. */
 const MAX_LIST_BYTES = 24 * 1024 * 1024;
 
-type Left = Pick<Extract<FromSupervisor, { kind: "end" }>, "left" | "odd" | "tooMany">;
+type Left = Pick<End, "left" | "odd" | "tooMany">;
 
 const TOO_MANY: Left = { left: [], odd: [], tooMany: true };
 

@@ -94,12 +94,6 @@ const common = new Set(
 
 const SHARED = 0.6;
 
-interface Words {
-  plain: ReadonlySet<string>;
-  /** Identifiers and numbers. */
-  exact: ReadonlySet<string>;
-}
-
 /** Whether most words of two titles are in both, and one has all identifiers and numbers of the other. */
 export function titlesAlike(one: string, other: string): boolean {
   const [a, b] = [wordsOf(one), wordsOf(other)];
@@ -112,7 +106,8 @@ export function titlesAlike(one: string, other: string): boolean {
 const isWithin = (some: ReadonlySet<string>, all: ReadonlySet<string>) =>
   [...some].every((word) => all.has(word));
 
-function wordsOf(title: string): Words {
+/** `exact`: identifiers and numbers. */
+function wordsOf(title: string) {
   const plain = new Set<string>();
   const exact = new Set<string>();
   for (const word of title.match(/[\p{L}\p{N}_$]+/gu) ?? []) {

@@ -1,13 +1,21 @@
 import { type Message, withoutThinking } from "../../agent/llm/model.ts";
 import type { AgentResult } from "../../agent/loop/run-agent.ts";
 import { answeringTools } from "../../agent/tools/index.ts";
-import { byteLength, cutAtLine } from "../../core/text/cut.ts";
+import { byteLength } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
 import { renderHunks } from "../../repo/diff/file-diff.ts";
 import { count, showPath } from "../../repo/show.ts";
 import type { AnchorFile } from "../anchor/anchor.ts";
 import { type PlaceRun, startPlaceRun, type WorkDependencies } from "../loop/review-run.ts";
-import { cut, openingMessages, pullSection, roomFor, runLoop, workResult } from "../loop/run-loop.ts";
+import {
+  cut,
+  filesSection,
+  openingMessages,
+  pullSection,
+  roomFor,
+  runLoop,
+  workResult,
+} from "../loop/run-loop.ts";
 import { answerPrompt, describePrompt } from "../prompts/prompts.ts";
 import { codeNow } from "../review/followup/recheck.ts";
 import { changeAround } from "../review/verify/claim.ts";
@@ -62,12 +70,8 @@ function changedFiles({ change: { files }, deps }: AskedRun): string {
     const size = `+${change.additions ?? "?"} -${change.deletions ?? "?"}`;
     return `${showPath(change.path)}  ${size}${skipReason === null ? "" : `  not reviewed: ${skipReason}`}`;
   });
-  const { text, omittedLines } = cutAtLine(
-    lines.join("\n"),
-    roomFor(deps.models.review, MAX_LIST_BYTES, SHORT_SHARE),
-  );
-  const more = omittedLines > 0 ? `\n${count(omittedLines, "more file")}: see changed_files.` : "";
-  return `# Changed files (${shown.length})\n${wrapUntrusted("changed files", text)}${more}`;
+  const room = roomFor(deps.models.review, MAX_LIST_BYTES, SHORT_SHARE);
+  return filesSection(`Changed files (${shown.length})`, lines, room);
 }
 
 /** As many as fit into `room`, the first in `order` before the others; in their own order. */

@@ -219,9 +219,22 @@ export function pullSection(
   return `# Pull request ${pull.number}\n${wrapUntrusted("title and description", text)}`;
 }
 
-/** A text with the line ends of Unix, cut for a short section of the first message. */
-export function cut({ deps: { models } }: LoopRun, text: string, maxBytes: number): string {
-  const unix = text.replaceAll("\r\n", "\n");
-  const { text: kept, omittedLines } = cutAtLine(unix, roomFor(models.review, maxBytes, SHORT_SHARE));
+/** A text cut for a short section of the first message. */
+export const cut = ({ deps: { models } }: LoopRun, text: string, maxBytes: number): string =>
+  cutText(text, roomFor(models.review, maxBytes, SHORT_SHARE));
+
+/** Browsers send CRLF; otherwise each line would end with a visible carriage return. */
+export const unixLines = (text: string): string => text.replaceAll("\r\n", "\n");
+
+/** The first lines of a text with the line ends of Unix, and how many more it has. */
+export function cutText(text: string, maxBytes: number): string {
+  const { text: kept, omittedLines } = cutAtLine(unixLines(text), maxBytes);
   return omittedLines > 0 ? `${kept}\n[${count(omittedLines, "more line")}]` : kept;
+}
+
+/** Names changed files, one a line, as far as there is room. */
+export function filesSection(title: string, lines: readonly string[], maxBytes: number): string {
+  const { text, omittedLines } = cutAtLine(lines.join("\n"), maxBytes);
+  const more = omittedLines > 0 ? `\n${count(omittedLines, "more file")}: see changed_files.` : "";
+  return `# ${title}\n${wrapUntrusted("changed files", text)}${more}`;
 }

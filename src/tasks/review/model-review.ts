@@ -127,14 +127,7 @@ function unplacedReports(
   return { texts: [...new Set(all.map(({ text }) => text))], paths: new Set(paths) };
 }
 
-interface Answered {
-  rejected: readonly JudgedMatch[];
-  reported: readonly JudgedMatch[];
-  /** Marked as not judged; those that did not fit into a prompt are grouped by rule. */
-  notJudged: readonly Finding[];
-}
-
-async function sortMatches(run: ReviewRun, { reviews, overflow }: Passes): Promise<Answered> {
+async function sortMatches(run: ReviewRun, { reviews, overflow }: Passes) {
   const reported = new Set(reviews.flatMap(({ answers }) => [...answers.reported]));
   const reasons = new Map(reviews.flatMap(({ answers }) => [...answers.rejected]));
   const rejected: JudgedMatch[] = [];
@@ -150,6 +143,7 @@ async function sortMatches(run: ReviewRun, { reviews, overflow }: Passes): Promi
   return {
     rejected,
     reported: reportedMatches,
+    // Those that did not fit into a prompt are grouped by rule.
     notJudged: [...single, ...groupedByRule(unshown)].map(asNotJudged),
   };
 }

@@ -324,13 +324,10 @@ function offlineReview(findings: readonly Finding[]): ModelReview {
   const lines = (number: number) => (number === 1 ? "1 line" : `${number} lines`);
   const more = own > 0 ? ` The repository's own rules matched ${lines(own)}.` : "";
   return {
+    ...nothingToReview,
     findings,
-    dropped: [],
-    predicted: null,
     summary: `No model read this change. Only the built-in analyzers checked it, and they matched ${lines(ours - own)}.${more}`,
-    usage: noUsage,
     stopReason: "no_model",
-    warnings: [],
   };
 }
 

@@ -201,14 +201,11 @@ export const countReviewed = (files: readonly ChangedFile[], known: Pick<Reviewe
 
 export const headingNote = (note: string) => (note === "" ? "" : ` (${note})`);
 
-/** The new hunks of a file, and how many they are, in words; empty if all are new. */
-interface NewHunks {
-  hunks: Hunk[];
-  note: string;
-}
-
-/** @param read numbers of the `-U3` hunks that were read */
-export function newHunks(diff: FileDiff, read: ReadonlySet<number>): NewHunks {
+/**
+ * The new hunks of a file, and how many they are, in words; empty if all are new.
+ * @param read numbers of the `-U3` hunks that were read
+ */
+export function newHunks(diff: FileDiff, read: ReadonlySet<number>): { hunks: Hunk[]; note: string } {
   const all = diff.hunks.length;
   const hunks = diff.hunks.filter((_, at) => !read.has(at + 1));
   if (hunks.length === all) return { hunks, note: "" };

@@ -21,11 +21,6 @@ interface MistakenExample extends Pick<Example, "kind" | "at"> {
   why: string;
 }
 
-interface Tried {
-  mistaken: MistakenExample[];
-  usage: Usage[];
-}
-
 const Verdicts = z.strictObject({
   verdicts: z.array(
     z.strictObject({
@@ -65,7 +60,7 @@ export async function tryExamplesOf(
   model: Model,
   masking: Masking,
   signal: AbortSignal,
-): Promise<Tried> {
+): Promise<{ mistaken: MistakenExample[]; usage: Usage[] }> {
   const examples = examplesOf(rule);
   const messages: Message[] = [
     { role: "system", content: examplesPrompt },

@@ -18,7 +18,7 @@ import { createIdentities, locationOf, locationsOverlap } from "../anchor/finger
 import type { LineRange } from "../anchor/quote.ts";
 import { symbolAt } from "../anchor/symbols.ts";
 import type { ProgressEvent } from "../shapes/review-result.ts";
-import { analyzeFile, sharedAnalyzers, type UnfinishedFile } from "./analyzers/analyze-change.ts";
+import { allAnalyzers, analyzeFile, type UnfinishedFile } from "./analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "./analyzers/analyzer.ts";
 import { lockDiagnostics } from "./analyzers/broken-files.ts";
 import { withoutUnseen } from "./analyzers/hidden-characters.ts";
@@ -58,7 +58,7 @@ export async function runAnalyzers(
   files: readonly ChangedFile[],
   deps: AnalyzerDependencies,
 ): Promise<AnalyzerFindings> {
-  const { signal, timeLimit = AbortSignal.timeout(MILLISECONDS), analyzers = sharedAnalyzers() } = deps;
+  const { signal, timeLimit = AbortSignal.timeout(MILLISECONDS), analyzers = allAnalyzers } = deps;
   const readers = analyzers.filter(({ readsEvery }) => readsEvery);
   const idOf = createIds(deps.key);
   const onCrash = (name: string, path: string, error: unknown) =>
@@ -186,7 +186,13 @@ export async function analyzedFiles(
   return all.filter((file) => file !== null);
 }
 
-export type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & Pick<Finding, "source">;
+type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & Pick<Finding, "source">;
+
+/** Creates ids that depend on the rule: a rule of ours that matches the same line keeps its id, and so does another tool's. */
+export function createRuleIds(): (found: Identifiable) => string {
+  const identify = createIdentities();
+  return (found) => identify({ ...found, quote: `${found.source}\n${found.quote}` });
+}
 
 /** Creates ids that do not give away a secret. */
 function createIds(key = ""): (found: Identifiable) => string {

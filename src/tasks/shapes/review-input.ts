@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { protocols } from "../../agent/llm/model.ts";
+import { ModelFacts } from "../../agent/llm/model.ts";
 import { EffectiveConfig, type RepoConfig } from "../../config/repo-config.ts";
 import { PostedFinding } from "../../core/ledger/entry.ts";
 import { CarriedFinding, Reviewed } from "../../core/ledger/state.ts";
@@ -47,12 +47,6 @@ export const Limits = z.strictObject({
 });
 export type Limits = z.infer<typeof Limits>;
 
-const ModelFacts = z.strictObject({
-  name: z.string(),
-  contextTokens: z.int(),
-  protocol: z.enum(protocols),
-});
-
 /** What the next review of a pull request knows about earlier ones. */
 export const History = z.strictObject({
   /** Secret key of this pull request, for the hashes of reviewed changes: without it, no one can compute them. */
@@ -78,7 +72,7 @@ export const ReviewInput = z.strictObject({
   /** Results of other tools, which a model judges like matches of rules. Omitted: none. */
   results: z.array(ToolResult).optional(),
   /** If null, only the analyzers review. */
-  models: z.strictObject({ review: ModelFacts, verify: ModelFacts, summarize: ModelFacts }).nullable(),
+  models: z.strictObject({ review: ModelFacts, verify: ModelFacts }).nullable(),
 });
 export type ReviewInput = z.infer<typeof ReviewInput>;
 

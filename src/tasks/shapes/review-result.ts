@@ -56,21 +56,27 @@ export type ProgressEvent = z.infer<typeof ProgressEvent>;
 export const StopReason = z.enum(stopReasons);
 export type StopReason = z.infer<typeof StopReason>;
 
-/** For people, as the end of a sentence: "The review was not finished: ...". */
+/**
+ * For people, as the end of a sentence: "The review was not finished: ...". The gravest come first: if several loops ended differently, the
+ * review has the most serious reason. What the change can cause hides behind no fault of ours.
+ */
 export const whyStopped: Readonly<Record<StopReason, string>> = {
-  finished: "the model ended it early",
-  no_tool_calls: "the model stopped without ending it",
-  repeated_calls: "the model kept repeating one call",
-  turn_limit: "the limit of model turns was reached",
-  token_limit: "the token limit was reached",
-  cost_limit: "the cost limit was reached",
-  time_limit: "the time limit was reached",
   aborted: "it was aborted",
-  model_error: "the model could not be reached or failed",
   content_refused: "the provider of the model refused the content",
   too_long: "it does not fit into the window of the model",
+  model_error: "the model could not be reached or failed",
+  cost_limit: "the cost limit was reached",
+  token_limit: "the token limit was reached",
+  time_limit: "the time limit was reached",
+  turn_limit: "the limit of model turns was reached",
+  repeated_calls: "the model kept repeating one call",
+  no_tool_calls: "the model stopped without ending it",
   no_model: "no model took part",
+  finished: "the model ended it early",
 };
+
+export const worstStop = (reasons: readonly StopReason[]): StopReason =>
+  (Object.keys(whyStopped) as StopReason[]).find((reason) => reasons.includes(reason)) ?? "finished";
 
 /** The place where a finding is published; `reason` says why it is not on its line. */
 export const Placement = z.discriminatedUnion("kind", [
@@ -314,25 +320,6 @@ export function isComplete(result: ReviewResult): boolean {
     unreadFiles(result).length === 0
   );
 }
-
-/** If several loops ended differently, the review has the most serious reason. What the change can cause hides behind no fault of ours. */
-const gravestFirst: readonly StopReason[] = [
-  "aborted",
-  "content_refused",
-  "too_long",
-  "model_error",
-  "cost_limit",
-  "token_limit",
-  "time_limit",
-  "turn_limit",
-  "repeated_calls",
-  "no_tool_calls",
-  "no_model",
-  "finished",
-];
-
-export const worstStop = (reasons: readonly StopReason[]): StopReason =>
-  gravestFirst.find((reason) => reasons.includes(reason)) ?? "finished";
 
 /** Why a loop gave no result, as the end of a sentence; a loop that ended normally gave `none`. */
 export const whyNoResult = (reason: StopReason, none: string): string =>

@@ -415,6 +415,7 @@ describe("errors of an endpoint", () => {
 
     const wrongPath = await failure(at(set.endpoint.url.replace("/v1", "")).respond(ask(), never));
     const nobody = await failure(at(`http://127.0.0.1:${port}/v1`).respond(ask(), never));
+    const blocked = await failure(at("http://127.0.0.1:9/v1").respond(ask(), never));
     const web = await failure(page.model.respond(ask(), never));
 
     expect(wrongPath.line).toMatch(
@@ -425,6 +426,10 @@ describe("errors of an endpoint", () => {
     );
     expect(nobody).toBeInstanceOf(NothingListens);
     expect(nobody.retryable).toBe(true);
+    expect(blocked.line).toMatch(
+      /^Node refuses to connect to port 9 \(http:\/\/127.0.0.1:9\/v1\)\. Run the model's server on another/,
+    );
+    expect(blocked.retryable).toBe(false);
     expect(web.line).toMatch(/answered with a web page.*Check OPENAI_BASE_URL/);
     expect(() => at("localhost:8080")).toThrow(/not an http or https address/);
     for (const secret of [`http://user:${KEY}@host/v1`, `http://host/v1?key=${KEY}`]) {

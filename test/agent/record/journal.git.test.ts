@@ -65,6 +65,8 @@ describe("a Logseq graph", () => {
     expect(["..", "../../x", "CON", ".git", "a\nb"].map(pageFile)).toEqual([
       ...["%2E%2E.md", "%2E.___..___x.md", "%43ON.md", "%2Egit.md", "a%0Ab.md"],
     ]);
+    // Otherwise both would be the file ____.md.
+    expect(["_/", "/_"].map(pageFile)).toEqual(["%5F___.md", "___%5F.md"]);
     expect(() => pageFile("x".repeat(300))).toThrow("this is not a valid page name");
     expect(() => pageFile("  ")).toThrow("this is not a valid page name");
   });

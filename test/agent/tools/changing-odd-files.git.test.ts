@@ -76,9 +76,10 @@ describe("lines that end otherwise than the others of their file", () => {
   it.each([
     ["c\nd\n", "C\nD\n", few, "a\nb\nC\r\nD\r\ne\nf\ng\n"],
     ["c␍\nd␍\n", "C␍\nD␍\n", few, "a\nb\nC\r\nD\r\ne\nf\ng\n"],
-    ["c", "C\nC2", few, "a\nb\nC\nC2\r\nd\r\ne\nf\ng\n"],
+    ["b\nc\nd\ne", "B\nC\nD\nE", few, "a\nB\nC\r\nD\r\nE\nf\ng\n"],
+    ["c", "C\nC2", few, "a\nb\nC\r\nC2\r\nd\r\ne\nf\ng\n"],
     ["c\nd\n", "C\nD\nD2\n", many, "a\r\nb\r\nC\nD\nD2\ne\r\nf\r\ng\r\n"],
-    ["c\n", "", many, "a\r\nb\r\nd\ne\r\nf\r\ng\r\n"],
+    ["b\nc\n", "", many, "a\r\nd\ne\r\nf\r\ng\r\n"],
     ["a␍b", "A␍B", "old-mac.txt", "A\rB\rc"],
   ])(
     "Odd line ends are found and kept: %j becomes %j in %s",
@@ -89,9 +90,13 @@ describe("lines that end otherwise than the others of their file", () => {
     },
   );
 
-  it("A text over lines with different ends is not found", async () => {
-    const sent = { path: few, old_string: "b\nc\nd\ne", new_string: "x" };
-    expect((await open().run("edit_file", sent)).text).toMatch(/not in [\s\S]*other white space/);
+  it("Lines that end otherwise than the others of their file count among all that are replaced", async () => {
+    const tools = open();
+    await tools.files.write("ends.txt", Buffer.from("x\ny\nx\r\ny\r\nx\ny"));
+    const sent = { path: "ends.txt", old_string: "x\ny", new_string: "z\n\nz" };
+    expect(await tools.output("edit_file", sent)).toMatchObject({ replaced: 1, left: 2 });
+    expect(await tools.output("edit_file", { ...sent, replace_all: true })).toMatchObject({ replaced: 2 });
+    expect(await tools.bytes("ends.txt")).toBe("z\n\nz\nz\r\n\r\nz\r\nz\n\nz");
   });
 });
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FileContent } from "../../../src/agent/tools/read-file-part.ts";
-import { reviewContext } from "../../../src/agent/tools/tool.ts";
 import { MAX_RENDERED_BYTES } from "../../../src/repo/show.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { type ContextOptions, openRepository, toolsOn } from "./context.ts";
@@ -233,19 +232,5 @@ describe("diff_files", () => {
     const { text } = await tools.run("diff_files", { file_path1: "empty.txt", file_path2: "long.txt" });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_RENDERED_BYTES);
     expect(text).toMatch(/\(\d+ further hunks? did not fit; read_file_part reads both files\)$/);
-  });
-});
-
-describe("the review context", () => {
-  it("The review context names the checkout, the revisions and what changed", async () => {
-    const { context, workspace } = open();
-    expect(await reviewContext(context)).toEqual({
-      repo_path: workspace.root,
-      target_branch: "main",
-      changed_files: (await workspace.changes()).map((change) => change.path),
-      head_sha: repo.sha("topic"),
-      base_sha: repo.sha("main"),
-      merge_base_sha: repo.sha("main"),
-    });
   });
 });

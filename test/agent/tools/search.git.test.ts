@@ -178,6 +178,32 @@ describe("private paths", () => {
   });
 });
 
+describe("a search that other files than product code fill", () => {
+  it("A search that documents fill still shows the product code behind them", async () => {
+    using filled = GitRepo.create({ bare: true });
+    filled.importCommits([
+      { branch: "main", files: [] },
+      {
+        branch: "topic",
+        parents: ["main"],
+        files: [
+          ["docs/a.md", "needle\n".repeat(5_001)],
+          ["src/a.ts", "needle();\n"],
+          ["src/secret.ts", "needle();\n"],
+          ["tests/b.test.ts", "needle();\n"],
+        ],
+      },
+    ]);
+    await using over = await openRepository(filled);
+    const { run, output } = toolsOn(over.workspace, { private: ["src/secret.ts"] });
+    const { text } = await run("search_in_files", { pattern: "needle" });
+    expect(text).toMatch(/^at least 5,001 matches in 2 files\nsrc\/a.ts\n1:needle\(\);\nDocumentation/);
+    expect(text).not.toContain("secret");
+    const found = await output<SearchMatch[]>("search_in_files", { pattern: "needle", max_results: 1_000 });
+    expect(new Set(found.map((one) => one.file_path))).toEqual(new Set(["docs/a.md"]));
+  });
+});
+
 describe("the answer to a search", () => {
   const body = (name: string, lines: number) =>
     `export function ${name}() {\n${"  call();\n".repeat(lines)}}\n\n`;

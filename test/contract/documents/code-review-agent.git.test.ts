@@ -3,7 +3,6 @@ import type { FileChange } from "../../../src/agent/tools/changed-files.ts";
 import type { FileDiffOutput } from "../../../src/agent/tools/diff-file.ts";
 import type { FileContent } from "../../../src/agent/tools/read-file-part.ts";
 import type { SearchMatch } from "../../../src/agent/tools/search-in-files.ts";
-import { reviewContext } from "../../../src/agent/tools/tool.ts";
 import { type DocumentTools, openDocumentTools } from "./document-tools.ts";
 
 let tools: DocumentTools;
@@ -25,13 +24,10 @@ const changed = [
 ];
 
 describe("the document of the code review agent", () => {
-  it("The context has repo_path, target_branch and changed_files", async () => {
+  it("The context has the path, the target branch and the changed files", async () => {
     const { context, workspace } = tools.reading();
-    expect(await reviewContext(context)).toMatchObject({
-      repo_path: workspace.root,
-      target_branch: "main",
-      changed_files: changed,
-    });
+    expect(context).toMatchObject({ workspace: { root: workspace.root }, targetBranch: "main" });
+    expect((await context.workspace.changes()).map(({ path }) => path)).toEqual(changed);
   });
 
   it("changed_files takes nothing and lists the whole change", async () => {

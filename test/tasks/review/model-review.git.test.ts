@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ModelRequest } from "../../../src/agent/llm/model.ts";
+import type { Model, ModelRequest } from "../../../src/agent/llm/model.ts";
 import { isLoopEntry, type LoopEntry } from "../../../src/agent/record/trajectory.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { createDiffSource } from "../../../src/repo/diff-source.ts";
+import { mergePrompt } from "../../../src/tasks/prompts/prompts.ts";
 import { reviewChange } from "../../../src/tasks/review/review-change.ts";
 import type { ReviewInput } from "../../../src/tasks/shapes/review-input.ts";
 import { isComplete } from "../../../src/tasks/shapes/review-result.ts";
@@ -108,7 +109,13 @@ async function review(
       contextTokens: windows[role] ?? contextTokens,
       name: role,
     });
-  const models = { review: model("review"), verify: model("verify"), summarize: model("merge") };
+  const merging = model("merge");
+  const reading = model("review");
+  const models = { review: { ...reading, respond: respondingTo }, verify: model("verify") };
+  function respondingTo(...asked: Parameters<Model["respond"]>) {
+    const isMerge = asked[0].messages[0]?.content === mergePrompt;
+    return (isMerge ? merging : reading).respond(...asked);
+  }
   const entries: LoopEntry[] = [];
   const { workspace } = repository;
   const diffs = createDiffSource(workspace, { ignore: [], private: [] });
@@ -139,7 +146,7 @@ async function review(
       startedAt: 0,
     },
   );
-  return { result, models, entries };
+  return { result, models, merging, entries };
 }
 
 describe("verification", () => {
@@ -392,14 +399,14 @@ describe("a change that is reviewed in units", () => {
     parts.find((name) => textOf(request).includes(`## src/${name}/${name}.ts`));
 
   it("Each unit is read whole by a loop of its own, and the change has one summary", async () => {
-    const { result, models, entries } = await review({}, small);
+    const { result, merging, entries } = await review({}, small);
 
     // The line that tells of a renamed file counts as a hunk.
     expect(result.coverage).toMatchObject({ hunks_total: 4, hunks_served: 4 });
     expect(new Set(entries.map(({ loop }) => loop))).toEqual(
       new Set(["review:1", "review:2", "review:3", "merge"]),
     );
-    expect(models.summarize.requests).toHaveLength(1);
+    expect(merging.requests).toHaveLength(1);
     expect(result.summary).toBe("All of it.");
     expect(isComplete(result)).toBe(true);
   });
@@ -522,10 +529,10 @@ describe("a change that is reviewed in units", () => {
     many.commit("head", contents(true, names));
     await using repository = await openRepository(many);
     const script: Script = { review: () => new AppError("model_failed", "no answer") };
-    const { result, models } = await review(script, { ...small, effort: "high", repository });
+    const { result, models, merging } = await review(script, { ...small, effort: "high", repository });
 
     expect(models.review.requests.length).toBeLessThan(12);
-    expect(models.summarize.requests).toEqual([]);
+    expect(merging.requests).toEqual([]);
     expect(result.stop_reason).toBe("model_error");
   });
 
@@ -570,9 +577,9 @@ describe("the merge loop", () => {
     const near = [0, 1, 2].map((at) =>
       report({ title: `Fault ${at}`, line: at + 1, quote: lines("a", true)[at] }),
     );
-    const { result, models } = await review({ review: () => turn(...near, finish("Own words.")) });
+    const { result, merging } = await review({ review: () => turn(...near, finish("Own words.")) });
 
-    expect(models.summarize.requests).toEqual([]);
+    expect(merging.requests).toEqual([]);
     expect(result.findings).toHaveLength(3);
     expect(result.summary).toBe("Own words.");
   });
@@ -584,10 +591,10 @@ describe("the merge loop", () => {
           ? turn(report(), report({ title: "Two", line: 90, quote: lines("a", true)[89] }), finish())
           : turn(finish()),
     };
-    const { result, models } = await review(script, { effort: "high" });
+    const { result, models, merging } = await review(script, { effort: "high" });
 
     expect(models.review.requests).toHaveLength(2);
-    expect(models.summarize.requests).toEqual([]);
+    expect(merging.requests).toEqual([]);
     expect(result.findings).toHaveLength(2);
   });
 
@@ -602,10 +609,10 @@ describe("the merge loop", () => {
       review: () => turn(...many, finish()),
       verify: () => new AppError("model_failed", "no answer"),
     };
-    const { result, models } = await review(script, { effort: "high", windows: { merge: 12_000 } });
+    const { result, merging } = await review(script, { effort: "high", windows: { review: 12_000 } });
 
     expect(result.findings).toHaveLength(60);
-    expect(models.summarize.requests).toHaveLength(1);
+    expect(merging.requests).toHaveLength(1);
   });
 });
 
@@ -620,9 +627,9 @@ describe("the findings that the merge loop sees", () => {
           finish(),
         ),
     };
-    const { models } = await review(script, { effort: "high" });
+    const { merging } = await review(script, { effort: "high" });
 
-    const [request] = models.summarize.requests;
+    const [request] = merging.requests;
     expect(request && textOf(request)).toContain(forged);
     expect(request && textOf(request)).not.toMatch(/^77ab01c2d3e4/m);
   });

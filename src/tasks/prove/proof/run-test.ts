@@ -8,6 +8,7 @@ import type { ProofTest } from "../../../core/finding.ts";
 import { shellWord } from "../../../core/text/fence.ts";
 import { decodeName } from "../../../repo/git/names.ts";
 import type { Sandbox, SandboxLimits } from "../../../sandbox/bubblewrap.ts";
+import type { LeftFile } from "../../../sandbox/from-supervisor.ts";
 import {
   keyOf,
   type PlacedFile,
@@ -15,7 +16,6 @@ import {
   type SandboxOutcome,
   sandboxPath,
 } from "../../../sandbox/run-in-sandbox.ts";
-import type { LeftFile } from "../../../sandbox/supervisor/protocol.ts";
 
 interface TestOrder {
   /** Files of the revision, without the test. */

@@ -10,9 +10,8 @@ import type { OpenedGraph } from "../../loop/review-run.ts";
 import { calleePieces } from "./callees.ts";
 import { callerFiles, knownCalls, namesOf, unusedLines, usePieces } from "./callers.ts";
 import { type Changed, changedDefinitions } from "./changed.ts";
-import { memberPieces, namedPieces } from "./declarations.ts";
-import { documentedWords, documentPieces, isDocument } from "./documentation.ts";
-import { keyPieces, keyWords } from "./keys.ts";
+import { memberPieces, namedPieces, valuePieces } from "./declarations.ts";
+import { documentedWords, documentPieces, isDocument, keyPieces, keyWords } from "./keys.ts";
 import {
   createRepositoryFiles,
   type LineSpan,
@@ -34,7 +33,6 @@ import {
   selectPieces,
 } from "./pieces.ts";
 import { baseTypes, bodyPieces, siblingPieces, surroundings } from "./surroundings.ts";
-import { valuePieces } from "./values.ts";
 
 /** Time limit for all lookups. A resumed review begins with the same text only if it was not reached. */
 const MILLISECONDS = 15_000;

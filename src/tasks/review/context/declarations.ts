@@ -1,8 +1,10 @@
 import { type CodeFile, type DefinitionSite, fullName, isRun, isType } from "../../../repo/code/code-file.ts";
 import {
   bestTargets,
+  closeness,
   constructors,
   fitOf,
+  isCommonName,
   isMember,
   NAMED,
   nearestFirst,
@@ -11,12 +13,12 @@ import {
 } from "../../../repo/code/names.ts";
 import { type Definition, definitionsAt } from "../../../repo/code/source.ts";
 import { isTestFile } from "../../../repo/code/test-file.ts";
-import { type Changed, isWithin } from "./changed.ts";
-import { clamped, joined, type LineSpan, type Lookup, type Mention } from "./lookup.ts";
-import { beginning, definitionPiece, type Piece, type ShownLines } from "./pieces.ts";
+import { type Changed, isWithin, shareOf } from "./changed.ts";
+import { clamped, firstOfFiles, joined, type LineSpan, type Lookup, type Mention, rarity } from "./lookup.ts";
+import { beginning, definitionPiece, type Piece, placePiece, type ShownLines } from "./pieces.ts";
 
 const MEMBER = 0.6;
-/** A type up to this length is shown whole, a longer one around the member. */
+/** A type or function up to this length is shown whole, a longer one around the member or place. */
 const WHOLE_LINES = 30;
 const NEIGHBOURS = 8;
 const MAX_DOC_LINES = 10;
@@ -163,19 +165,15 @@ function pieceOf({ one, after }: User, members: readonly Declared[], at: number)
   const { file, type } = first;
   const whose = [...new Set(members.map(({ name }) => name))].slice(0, IN_TITLE);
   const score = at < SHOWN ? (one.risk * MEMBER * bestOf(members)) / (1 + at * REPEATED) : 0;
-  return [
-    {
-      kind: "member",
-      file,
-      score,
-      ranges: rangesOf(members, type, file),
-      extent: { start: type.start, end: type.end },
-      line: first.line,
-      subject: first.name,
-      title: `${type.kind} ${fullName(type)} with ${whose.join(", ")}, which ${fullName(after.definition)} uses`,
-      mayBeCut: false,
-    },
-  ];
+  const why = ` with ${whose.join(", ")}, which ${fullName(after.definition)} uses`;
+  const piece = definitionPiece(
+    "member",
+    { file, definition: type },
+    rangesOf(members, type, file),
+    score,
+    why,
+  );
+  return [{ ...piece, line: first.line, subject: first.name, mayBeCut: false }];
 }
 
 const IN_TITLE = 4;
@@ -241,3 +239,99 @@ const isAround = ({ path, after }: Changed, at: string, start: number, end: numb
 const isLocal = (text: string, path: string) =>
   /^\s+(?:const|let|var|val|auto)\b/.test(text) ||
   (/^\s+\w+\s*:?=/.test(text) && !/\.(?:rb|cs|java|kt|php)$/.test(path));
+
+const AROUND = 3;
+/** A value that is assigned or read in more places is too common. */
+const MAX_PLACES = 15;
+const SHOWN_PLACES = 3;
+const USES_IN_FILE = 2;
+const REPEATED_PLACE = 0.15;
+const MAX_RUN_HEAD = 2;
+
+/** Code that passes values to the changed code, or takes them from it. */
+interface Passing {
+  kind: "producer" | "consumer" | "sibling";
+  weight: number;
+  isWanted(mention: Mention, name: string): boolean;
+  title(name: string, where: string, one: Changed): string;
+}
+
+/** Code that sets the names that added lines newly rely on. `namedPieces` and `memberPieces` show definitions. */
+const producer: Passing = {
+  kind: "producer",
+  weight: 0.7,
+  isWanted: ({ role }) => role === "write",
+  title: (name, where, one) => `sets ${name}${where}${becauseOf(one, "now reads")}`,
+};
+
+const consumer: Passing = {
+  kind: "consumer",
+  weight: 0.55,
+  isWanted: ({ file, line, role }, name) => role === "read" && isMember(file.lines[line - 1] ?? "", name),
+  title: (name, where, one) => `reads ${name}${where}${becauseOf(one, "now sets")}`,
+};
+
+const otherUse: Passing = {
+  kind: "sibling",
+  weight: 0.55,
+  isWanted: ({ role }) => role === "call" || role === "read",
+  title: (name, where) => `uses ${name} too${where}`,
+};
+
+export function valuePieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
+  const other = { ...otherUse, weight: otherUse.weight * shareOf(changed) };
+  return changed.flatMap((one) => {
+    const piecesOf = (names: Iterable<string>, passing: Passing) =>
+      [...names].flatMap((name) => passingPieces(one, name, passing, lookup));
+    const called = one.calls.filter(({ line }) => one.added.includes(line)).map(({ name }) => name);
+    return [
+      ...piecesOf(one.newNames, producer),
+      ...piecesOf(one.setNames, consumer),
+      ...piecesOf(new Set([...called, ...one.newNames]), other),
+    ];
+  });
+}
+
+function passingPieces(one: Changed, name: string, passing: Passing, lookup: Lookup): Piece[] {
+  const all = placesOf(one, name, lookup, passing.isWanted);
+  const places = passing.kind === "sibling" ? firstOfFiles(all, ({ file }) => file.path, USES_IN_FILE) : all;
+  return places.map((place, at) => {
+    const around = functionAround(place);
+    const title = passing.title(name, around ? ` in ${fullName(around)}` : "", one);
+    const score = scoreOf(one, place, passing.weight, at, places.length);
+    return placePiece(passing.kind, place, placeRanges(place, around), { subject: name, title, score });
+  });
+}
+
+function placesOf(one: Changed, name: string, lookup: Lookup, isWanted: Passing["isWanted"]): Mention[] {
+  if (isCommonName(name) || lookup.isCommon(name)) return [];
+  const found = lookup.mentions(name).filter((mention) => {
+    const { path } = mention.file;
+    return isWanted(mention, name) && !isWithin(one, { path, line: mention.line }) && !isTestFile(path);
+  });
+  if (found.length > MAX_PLACES) return [];
+  const own = one.site.definition.start;
+  return nearestFirst(one.path, found, ({ file, line }) =>
+    file.path === one.path ? Math.abs(line - own) : line,
+  );
+}
+
+/** After the first few, a place is only named. */
+function scoreOf(one: Changed, { file }: Mention, weight: number, at: number, count: number): number {
+  if (at >= SHOWN_PLACES) return 0;
+  return (one.risk * weight * rarity(count) * closeness(one.path, file.path)) / (1 + at * REPEATED_PLACE);
+}
+
+const functionAround = ({ file, line }: Mention) =>
+  definitionsAt(file.definitions, line).filter(isRun).at(-1);
+
+const becauseOf = ({ after }: Changed, what: string) =>
+  after === null ? "" : `, which ${fullName(after.definition)} ${what}`;
+
+function placeRanges({ line }: Mention, around: Definition | undefined): LineSpan[] {
+  const near = { start: line - AROUND, end: line + AROUND };
+  if (around === undefined) return [near];
+  const { start, end, signatureEnd } = around;
+  if (end - start < WHOLE_LINES) return [{ start, end }];
+  return [{ start, end: Math.min(signatureEnd, start + MAX_RUN_HEAD - 1) }, near];
+}

@@ -10,7 +10,7 @@ import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
 import type { Commit, Shas, TreeEntry, Workspace } from "../../../repo/git/workspace.ts";
 import { count, headingOf, showPath } from "../../../repo/show.ts";
 import type { EarlierCommit } from "../../loop/review-run.ts";
-import { openingMessages } from "../../loop/run-loop.ts";
+import { filesSection, openingMessages } from "../../loop/run-loop.ts";
 import { systemPrompt } from "../../prompts/prompts.ts";
 import { countReviewed, headingNote, newHunks, type ReviewedHunks } from "../../reviewed/known-change.ts";
 import { appliedRules, rulesSection } from "../../rules/named-rules.ts";
@@ -260,17 +260,15 @@ function unitSection(parts: MessageParts): string {
 
 function listedFiles(parts: MessageParts): ReadonlySet<ChangedFile> {
   const files = isWhole(parts) ? parts.allFiles : parts.files;
-  return new Set(files.slice(0, files.length - cutList(files, parts.known).omittedLines));
+  const { omittedLines } = cutAtLine(fileLines(files, parts.known).join("\n"), MAX_LIST_BYTES);
+  return new Set(files.slice(0, files.length - omittedLines));
 }
 
-const cutList = (files: readonly ChangedFile[], known: ReviewedHunks | null) =>
-  cutAtLine(files.map((file) => fileLine(file, known)).join("\n"), MAX_LIST_BYTES);
+const fileLines = (files: readonly ChangedFile[], known: ReviewedHunks | null) =>
+  files.map((file) => fileLine(file, known));
 
-function listOf(title: string, files: readonly ChangedFile[], known: ReviewedHunks | null): string {
-  const text = cutList(files, known);
-  const more = text.omittedLines > 0 ? `\n${text.omittedLines} more files: see changed_files.` : "";
-  return `# ${title} (${files.length})\n${wrapUntrusted("changed files", text.text)}${more}`;
-}
+const listOf = (title: string, files: readonly ChangedFile[], known: ReviewedHunks | null) =>
+  filesSection(`${title} (${files.length})`, fileLines(files, known), MAX_LIST_BYTES);
 
 function fileLine(file: ChangedFile, known: ReviewedHunks | null): string {
   const { change, reading, reviewable, skipReason } = file;

@@ -1,9 +1,10 @@
 import type { PostedFinding } from "../../../core/ledger/entry.ts";
-import { cutAtLine, cutLine } from "../../../core/text/cut.ts";
+import { cutLine } from "../../../core/text/cut.ts";
 import { wrapUntrusted } from "../../../core/text/fence.ts";
 import type { ChangedFile } from "../../../repo/diff-source.ts";
 import type { Commit } from "../../../repo/git/workspace.ts";
 import { showPath } from "../../../repo/show.ts";
+import { cutText as cut, unixLines } from "../../loop/run-loop.ts";
 import type { FailedCheck, LinkedIssue, PullText, ReviewInput } from "../../shapes/review-input.ts";
 
 const MAX_BODY_BYTES = 12_000;
@@ -115,11 +116,3 @@ const wordsOf = (text: string) =>
     .trim();
 
 const oneLine = (text: string) => cutLine(text.replace(/\s+/g, " ").trim(), MAX_LINE_BYTES);
-
-/** Browsers send CRLF; otherwise each line would end with a visible carriage return. */
-const unixLines = (text: string) => text.replaceAll("\r\n", "\n");
-
-function cut(text: string, maxBytes: number): string {
-  const { text: kept, omittedLines } = cutAtLine(unixLines(text), maxBytes);
-  return omittedLines > 0 ? `${kept}\n[${omittedLines} more lines]` : kept;
-}

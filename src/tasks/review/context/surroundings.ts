@@ -228,10 +228,6 @@ export function siblingPieces(changed: readonly Changed[], lookup: Lookup): Piec
   return changed.flatMap((one) => [...relatives(one, lookup), ...twins(one, lookup)]);
 }
 
-interface Relative extends DefinitionSite {
-  isContract: boolean;
-}
-
 /** Methods of the same name in types that name each other or a third one, or that implement one declaration. */
 function relatives(one: Changed, lookup: Lookup): Piece[] {
   const own = one.site;
@@ -242,7 +238,7 @@ function relatives(one: Changed, lookup: Lookup): Piece[] {
     .filter(({ definition }) => definition.kind === "method" && definition.container !== container)
     .filter((site) => !isTestFile(site.file.path) && !isPrivate(site));
   const ownTypes = typeNames(own);
-  const known = others.flatMap((site): Relative[] => {
+  const known = others.flatMap((site): (DefinitionSite & { isContract: boolean })[] => {
     const isDeclared = isDeclaration(site);
     const isBase = ownTypes.has(site.definition.container ?? "");
     const isRelated = [...typeNames(site)].some((type) => ownTypes.has(type));

@@ -110,17 +110,6 @@ function partsOf(hunk: Hunk, maxBytes: number): Hunk[] {
   return divideHunk(hunk, maxBytes - shownBytes(hunkHeader(hunk)) - 2 * HEADER_MARGIN, lineBytes);
 }
 
-/**
- * Refuses to let a review finish while a reviewable hunk was never served or a rule match has no answer. A model that tries twice
- * with hunks unread is shown the rest unasked. If a limit is near, or nothing more can be shown, it may finish with hunks unread;
- * if a limit is near, also with rule matches unanswered. The review is partial then.
- */
-interface CoverageGate {
-  /** Why the review may not finish yet, for the model; null if it may. */
-  refuseToFinish(): string | null;
-  interject(state: { isLimitNear: boolean }): Promise<Interjection | null>;
-}
-
 /** Counts the hunks of the reviewable files; `whole` counts those of the whole change. Hunks read by earlier reviews count as served. */
 export function createReviewCoverage(
   files: readonly ChangedFile[],
@@ -146,7 +135,12 @@ interface GateOptions extends UnreadOptions {
   unanswered?(): readonly RuleMatch[];
 }
 
-export function createCoverageGate(options: GateOptions): CoverageGate {
+/**
+ * Refuses to let a review finish while a reviewable hunk was never served or a rule match has no answer. A model that tries twice
+ * with hunks unread is shown the rest unasked. If a limit is near, or nothing more can be shown, it may finish with hunks unread;
+ * if a limit is near, also with rule matches unanswered. The review is partial then.
+ */
+export function createCoverageGate(options: GateOptions) {
   const { coverage } = options;
   const nextUnread = createUnreadHunks(options);
   let refusals = 0;
@@ -170,7 +164,8 @@ export function createCoverageGate(options: GateOptions): CoverageGate {
   }
 
   return {
-    refuseToFinish() {
+    /** Why the review may not finish yet, for the model; null if it may. */
+    refuseToFinish(): string | null {
       const { unserved } = coverage.counts();
       if (unserved.length === 0 || mayEndUnread) return refuseUnanswered();
       if (isAllShown(unserved)) return JUST_SHOWN;
@@ -178,7 +173,7 @@ export function createCoverageGate(options: GateOptions): CoverageGate {
       mustShow = refusals >= MOST_REQUESTS;
       return refusal(unserved, mustShow);
     },
-    async interject({ isLimitNear }) {
+    async interject({ isLimitNear }: { isLimitNear: boolean }): Promise<Interjection | null> {
       mayEndUnanswered ||= isLimitNear;
       if (mayEndUnread) return null;
       mayEndUnread = isLimitNear;

@@ -130,7 +130,10 @@ export async function newRuleMatches(
   return all;
 }
 
-/** One list for review and verification: definitions come first in a request, so the provider's cache holds across both. */
+/**
+ * One list for review and verification: definitions come first in a request, so the provider's cache holds across both. Each loop refuses the
+ * tools of the other.
+ */
 export const reviewTools = ({ change: { graph, rules }, deps: { journal } }: ReviewRun) => [
   ...ownReportingTools(rules),
   ...judgingTools,
@@ -363,7 +366,10 @@ function whyNoMore(
 /** Called at the end of each loop over a unit; `name` identifies the unit in the record. */
 type NoteUnit = (unit: Unit, name: string, review: UnitReview) => Promise<void>;
 
-/** Records complete units, so that the next review does not read them again if a push cancels this one. */
+/**
+ * Records complete units, so that the next review does not read them again if a push cancels this one: all loops finished, every hunk served,
+ * every rule match judged, no report lost. Only hunks that this review has read are recorded.
+ */
 function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
   const { input, deps, change } = run;
   const { coverage, known } = change;

@@ -240,7 +240,7 @@ async function askSame(
 ): Promise<readonly NearCollision[] | null> {
   const findings = [...new Set(collisions.map(({ finding }) => finding))];
   const earlier = [...new Set(collisions.map((one) => one.earlier))];
-  const room = roomFor(run.deps.models.summarize, MAX_LIST_BYTES, 0.2);
+  const room = roomFor(run.deps.models.review, MAX_LIST_BYTES, 0.2);
   let same: readonly NearCollision[] | null = null;
   const compare: DuplicateSink = {
     same(pairs) {
@@ -261,7 +261,7 @@ async function askSame(
   };
   await runLoop(run, {
     loop: "compare",
-    role: "summarize",
+    role: "review",
     messages: openingMessages(comparePrompt, [
       `# New findings\n${list("new findings", findings.map(findingText), room)}`,
       `# Earlier comments\n${list("earlier comments and their replies", earlier.map(earlierText), room)}`,

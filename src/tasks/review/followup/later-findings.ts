@@ -207,11 +207,6 @@ interface ResolvedFindings extends Pick<LedgerUpdate, "resolutions" | "settled">
 
 type NewState = Pick<Resolution, "state" | "reason">;
 
-interface PendingRecheck {
-  entry: PostedFinding;
-  take(state: NewState): void;
-}
-
 /**
  * Re-checks earlier findings whose code has changed since the last review, the worst first. A finding that this run repeats is still
  * present. Certain findings are fixed if their analyzer no longer finds them, and no model is asked; only a model can find the others
@@ -235,7 +230,7 @@ async function resolvePriorFindings(
   const isMoved = createSecretMoves(run, repeats);
   const resolutions: Resolution[] = [];
   const settled = new Map<RelocatedFinding, string>();
-  const checks: PendingRecheck[] = [];
+  const checks: { entry: PostedFinding; take(state: NewState): void }[] = [];
   const due = new Set<string>();
   for (const [entry, carried] of open) {
     const isRepeated = repeated.has(carried ?? entry);
@@ -311,6 +306,7 @@ function stateByRules(
   }
   if (file.change.type === "deleted") return { state: "fixed", reason: "The file is deleted." };
   const [analyzer = ""] = one.source.split("/");
+  // If the analyzer did not finish on the file, the finding is not fixed.
   const isUnknown = analysis.unfinished.some(
     ({ path, analyzers }) =>
       path === file.change.path && (analyzers.length === 0 || analyzers.includes(analyzer)),

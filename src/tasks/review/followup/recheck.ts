@@ -7,12 +7,12 @@ import { textBelowTitle } from "../../../core/ledger/entry.ts";
 import { cutAtLine } from "../../../core/text/cut.ts";
 import { wrapUntrusted } from "../../../core/text/fence.ts";
 import { lineAtHead, shorten } from "../../../repo/diff/file-diff.ts";
-import { count, showPath } from "../../../repo/show.ts";
+import { showPath } from "../../../repo/show.ts";
 import type { AnchorFile } from "../../anchor/anchor.ts";
 import type { LineRange } from "../../anchor/quote.ts";
 import { definitionNamed, definitionOf } from "../../anchor/symbols.ts";
 import type { PlaceRun } from "../../loop/review-run.ts";
-import { openingMessages, roomFor, runLoop } from "../../loop/run-loop.ts";
+import { filesSection, openingMessages, roomFor, runLoop } from "../../loop/run-loop.ts";
 import { recheckPrompt } from "../../prompts/prompts.ts";
 import { publicModelError, whyNoResult } from "../../shapes/review-result.ts";
 import { changeAround } from "../verify/claim.ts";
@@ -93,12 +93,7 @@ function changedFiles({ change: { files }, deps }: PlaceRun): string {
     if ([path, oldPath ?? path].some(deps.isPrivate)) return [];
     return [`${showPath(path)}${oldPath === null ? "" : ` (was ${showPath(oldPath)})`}  ${type}`];
   });
-  const { text, omittedLines } = cutAtLine(
-    paths.join("\n"),
-    roomFor(deps.models.verify, MAX_LIST_BYTES, 0.05),
-  );
-  const more = omittedLines > 0 ? `\n${count(omittedLines, "more file")}: see changed_files.` : "";
-  return `# Changed files\n${wrapUntrusted("changed files", text)}${more}`;
+  return filesSection("Changed files", paths, roomFor(deps.models.verify, MAX_LIST_BYTES, 0.05));
 }
 
 /** An earlier finding as it was posted, and the current lines of its code. */

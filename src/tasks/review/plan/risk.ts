@@ -81,7 +81,10 @@ export function isTestPath(path: string): boolean {
  * The second factor is 3.5 at most. With these weights, tests, documentation and data never rank above code, documentation never above a
  * test, and data never above documentation, however much of them changed; code and configuration compete.
  */
-export function fileRisk({ change }: ChangedFile, { matches, users }: Circumstances): number {
+export function fileRisk(
+  { change }: ChangedFile,
+  { matches, users }: Readonly<Record<"matches" | "users", number>>,
+): number {
   const [added, removed] = [change.additions ?? 0, change.deletions ?? 0];
   const factor =
     1 +
@@ -91,11 +94,6 @@ export function fileRisk({ change }: ChangedFile, { matches, users }: Circumstan
     0.5 * Math.min(1, matches / 3) +
     0.4 * share(users, 32);
   return round(weights[kindOf(change.path)] * factor);
-}
-
-interface Circumstances {
-  matches: number;
-  users: number;
 }
 
 /** The weights of code, tests, documentation and data are each more than 3.5 times the next one. */

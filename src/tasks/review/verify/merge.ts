@@ -85,11 +85,9 @@ export function groupFindings(
 }
 
 /** Lets a model join groups. A group is named by the id of its first finding. */
-interface Joiner extends MergeSink {
-  groups(): readonly FindingGroup[];
-}
-
-export function createJoiner(groups: readonly FindingGroup[]): Joiner {
+export function createJoiner(
+  groups: readonly FindingGroup[],
+): MergeSink & { groups(): readonly FindingGroup[] } {
   let left = [...groups];
   const withId = (id: string) => left.find(([first]) => first.id === id);
   return {
@@ -121,12 +119,6 @@ interface PartSummary {
   summary: string;
 }
 
-interface Merged {
-  groups: readonly FindingGroup[];
-  summary: string | null;
-  lost: readonly LostReport[];
-}
-
 const TURNS = 12;
 const TOKENS = 300_000;
 const MAX_BODY = 600;
@@ -142,14 +134,14 @@ export async function mergePass(
   groups: readonly FindingGroup[],
   parts: readonly PartSummary[],
   report: ReportPort["report"],
-): Promise<Merged> {
-  const model = run.deps.models.summarize;
+): Promise<{ groups: readonly FindingGroup[]; summary: string | null; lost: readonly LostReport[] }> {
+  const model = run.deps.models.review;
   const watch = createReportWatch();
   const joiner = createJoiner(groups);
   let summary: string | null = null;
   await runLoop(run, {
     loop: "merge",
-    role: "summarize",
+    role: "review",
     messages: openingMessages(mergePrompt, [
       partsSection(parts, roomFor(model, MAX_PARTS_BYTES, 0.15)),
       findingsSection(groups.map(mergedFinding), roomFor(model, MAX_FINDINGS_BYTES, 0.3)),

@@ -43,7 +43,7 @@ export async function verifyFindings(
       async ({ start, together }) => {
         const outcomes = await tryToRefute(run, start, together.map(mergedFinding));
         return together.map((group, at) => {
-          const kept = afterVerification(mergedFinding(group), outcomes[at] ?? noVerdict);
+          const kept = afterVerification(mergedFinding(group), outcomes[at] ?? NO_VERDICT);
           const rest = "reason" in kept ? withoutFirst(group) : null;
           if (rest === null) run.deps.progress({ type: "verdict", done: ++done, total: groups.length });
           return { kept, rest };
@@ -112,15 +112,11 @@ export function asUnverified(finding: Finding, reason: string): Finding {
 
 /** The finding after verification, with the verifier's severity unless it breaks a named rule, or the dropped finding. */
 export function afterVerification(finding: Finding, outcome: VerificationOutcome): Finding | DroppedFinding {
-  if (outcome.verdict === null) return asUnverified(finding, outcome.reason);
-  const { verdict, failingInput, reason, evidence, places, title } = outcome.verdict;
+  if (typeof outcome === "string") return asUnverified(finding, outcome);
+  const { verdict, failingInput, reason, evidence, places, title } = outcome;
   const isOfRule = finding.rule !== undefined;
-  const reached = isOfRule || (outcome.verdict.reached ?? finding.reached);
-  const severity = isOfRule
-    ? finding.severity
-    : reached
-      ? (outcome.verdict.severity ?? finding.severity)
-      : "low";
+  const reached = isOfRule || (outcome.reached ?? finding.reached);
+  const severity = isOfRule ? finding.severity : reached ? (outcome.severity ?? finding.severity) : "low";
   if (verdict === "refuted") return asDropped(finding, "refuted", reason);
   if (verdict === "uncertain" && !atLeast(severity, "high")) return asDropped(finding, "uncertain", reason);
   return {
@@ -153,9 +149,9 @@ export function asDropped(
 }
 
 /** The result of verifying one finding: a verdict with located places, or why there is none. */
-type VerificationOutcome = { verdict: Verdict } | { verdict: null; reason: string };
+type VerificationOutcome = Verdict | string;
 
-const noVerdict: VerificationOutcome = { verdict: null, reason: "the model gave no verdict" };
+const NO_VERDICT = "the model gave no verdict";
 
 const TURNS = 12;
 /** Further turns for each claim after the first. */
@@ -171,8 +167,7 @@ async function tryToRefute(
 ): Promise<VerificationOutcome[]> {
   // If the code cannot be read, the findings are reported unverified.
   const messages = await claimMessages(run, start, findings).catch(asValue);
-  if (messages instanceof AppError)
-    return findings.map(() => ({ verdict: null, reason: publicLine(messages) }));
+  if (messages instanceof AppError) return findings.map(() => publicLine(messages));
   const verdicts = new Map<number, Verdict>();
   const loop = await runLoop(run, {
     loop: `verify:${findings[0]?.id}`,
@@ -207,11 +202,8 @@ async function tryToRefute(
   });
   const reason = loop.modelError
     ? publicModelError(loop.modelError)
-    : whyNoResult(loop.stopReason, "the model gave no verdict");
-  return findings.map((_, at) => {
-    const verdict = verdicts.get(at + 1);
-    return verdict ? { verdict } : { verdict: null, reason };
-  });
+    : whyNoResult(loop.stopReason, NO_VERDICT);
+  return findings.map((_, at) => verdicts.get(at + 1) ?? reason);
 }
 
 /** A finding is refuted by lines that exist: without them, a model could drop any finding with a sentence. */

@@ -4,46 +4,32 @@ import { worstFirst } from "../../../core/finding.ts";
 import { dataFormatOf } from "../../../repo/code/data-formats.ts";
 import { type AnalyzedFile, type Analyzer, type Diagnostic, seamLines } from "./analyzer.ts";
 import { createAstGrepAnalyzer } from "./ast-grep.ts";
-import { createBrokenCodeAnalyzers, createBrokenDataAnalyzer } from "./broken-files.ts";
-import { createHiddenCharactersAnalyzer } from "./hidden-characters.ts";
-import { createHidingAttributesAnalyzer } from "./hiding-attributes.ts";
-import {
-  createDebuggerLeftoversAnalyzer,
-  createFocusedTestsAnalyzer,
-  createMergeMarkersAnalyzer,
-} from "./leftovers.ts";
+import { brokenCodeAnalyzers, brokenDataAnalyzer } from "./broken-files.ts";
+import { hiddenCharactersAnalyzer } from "./hidden-characters.ts";
+import { hidingAttributesAnalyzer } from "./hiding-attributes.ts";
+import { debuggerLeftoversAnalyzer, focusedTestsAnalyzer, mergeMarkersAnalyzer } from "./leftovers.ts";
 import { loadRules, ruleGrammarOf } from "./rule-file.ts";
-import { createSecretsAnalyzer } from "./secrets.ts";
+import { secretsAnalyzer } from "./secrets.ts";
 
 /** `rules/` is next to `src/` and, in the package, next to `dist/`. */
 export const rulesFolder = join(import.meta.dirname, "../../../../rules");
 
-let shared: Analyzer[] | undefined;
-
-/** The analyzers of this process, which cache what they have loaded. */
-export function sharedAnalyzers(): readonly Analyzer[] {
-  shared ??= createAnalyzers();
-  return shared;
-}
+/** All analyzers, which cache what they have loaded; the cheap ones first. */
+export const allAnalyzers: readonly Analyzer[] = [
+  mergeMarkersAnalyzer,
+  hiddenCharactersAnalyzer,
+  hidingAttributesAnalyzer,
+  debuggerLeftoversAnalyzer,
+  focusedTestsAnalyzer,
+  brokenDataAnalyzer,
+  ...brokenCodeAnalyzers,
+  secretsAnalyzer,
+  createAstGrepAnalyzer((language) => loadRules(rulesFolder, language)),
+];
 
 /** Loads the analyzers while the process waits for work. A load error is reported on first use. */
 export async function prepareAnalyzers(): Promise<void> {
-  await Promise.allSettled(sharedAnalyzers().map((analyzer) => analyzer.prepare?.()));
-}
-
-/** All analyzers, the cheap ones first. */
-export function createAnalyzers(): Analyzer[] {
-  return [
-    createMergeMarkersAnalyzer(),
-    createHiddenCharactersAnalyzer(),
-    createHidingAttributesAnalyzer(),
-    createDebuggerLeftoversAnalyzer(),
-    createFocusedTestsAnalyzer(),
-    createBrokenDataAnalyzer(),
-    ...createBrokenCodeAnalyzers(),
-    createSecretsAnalyzer(),
-    createAstGrepAnalyzer((language) => loadRules(rulesFolder, language)),
-  ];
+  await Promise.allSettled(allAnalyzers.map((analyzer) => analyzer.prepare?.()));
 }
 
 /** Whether a rule is about files of this kind. What reads every file, such as the search for secrets, does not count. */
@@ -71,14 +57,11 @@ export interface UnfinishedFile {
   analyzers: string[];
 }
 
-/** Diagnostics by line, on lines that the change added or next to a removal; and the analyzers that did not finish. */
-interface Analysis {
-  diagnostics: Diagnostic[];
-  missing: string[];
-}
-
-/** @throws the signal's reason if the run is aborted */
-export async function analyzeFile(file: AnalyzedFile, options: AnalysisOptions): Promise<Analysis> {
+/**
+ * Diagnostics by line, on lines that the change added or next to a removal; and the analyzers that did not finish.
+ * @throws the signal's reason if the run is aborted
+ */
+export async function analyzeFile(file: AnalyzedFile, options: AnalysisOptions) {
   const { signal, timeLimit, analyzers, onCrash } = options;
   const limits = [signal, AbortSignal.timeout(millisecondsPerFile), ...(timeLimit ? [timeLimit] : [])];
   const limited = AbortSignal.any(limits);

@@ -209,10 +209,6 @@ function firstOf(first: number, last: number, holds: (line: number) => boolean):
   return undefined;
 }
 
-interface Suggestion extends Pick<Finding, "line" | "start_line"> {
-  text: string;
-}
-
 /** A place in a text; both numbers count from 0. */
 interface Place {
   line: number;
@@ -224,7 +220,7 @@ export function suggestionFor(
   { file, rows }: { file: Pick<AnalyzedFile, "addedLines">; rows: readonly string[] },
   { start, end }: { start: Place; end: Place },
   replacement: string,
-): Suggestion | null {
+): (Pick<Finding, "line" | "start_line"> & { text: string }) | null {
   const [first, last] = [start.line + 1, end.line + 1];
   if (firstOf(first, last, (line) => !file.addedLines.has(line)) !== undefined) return null;
   const before = rows[first - 1]?.slice(0, start.column) ?? "";

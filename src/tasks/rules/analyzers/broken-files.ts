@@ -16,23 +16,21 @@ const isBrokenOnPurpose = ({ path, text }: Pick<AnalyzedFile, "path" | "text">):
   text.trim() === "" || conflict.test(text) || (isTestFile(path) && onPurpose.test(path));
 
 /** Finds JSON, YAML and TOML files that can no longer be parsed, if this change broke them. */
-export function createBrokenDataAnalyzer(): Analyzer {
-  return {
-    name: "broken-data",
-    async analyze(file) {
-      const format = dataFormatOf(file.path);
-      if (!format || isBrokenOnPurpose(file)) return [];
-      const error = await firstError(format, file.path, file.text);
-      if (!error) return [];
-      const before = baseText(file);
-      const wasBroken = before !== null && (await firstError(format, file.path, before)) !== null;
-      const line = wasBroken ? error.line : lineOfChange(file, error.line);
-      const source = `broken-data/${format.toLowerCase()}`;
-      const named = { line, title: `The file is not valid ${format}`, category: "data", source } as const;
-      return file.addedLines.has(line) || !wasBroken ? [brokenFile(file, named, error)] : [];
-    },
-  };
-}
+export const brokenDataAnalyzer: Analyzer = {
+  name: "broken-data",
+  async analyze(file) {
+    const format = dataFormatOf(file.path);
+    if (!format || isBrokenOnPurpose(file)) return [];
+    const error = await firstError(format, file.path, file.text);
+    if (!error) return [];
+    const before = baseText(file);
+    const wasBroken = before !== null && (await firstError(format, file.path, before)) !== null;
+    const line = wasBroken ? error.line : lineOfChange(file, error.line);
+    const source = `broken-data/${format.toLowerCase()}`;
+    const named = { line, title: `The file is not valid ${format}`, category: "data", source } as const;
+    return file.addedLines.has(line) || !wasBroken ? [brokenFile(file, named, error)] : [];
+  },
+};
 
 /** The changed line nearest to the parser's error; lines before it come first. */
 function lineOfChange(file: AnalyzedFile, line: number): number {
@@ -59,7 +57,7 @@ const languageOf = (dialect: string, text: string) =>
   dialect === "JavaScript" && tags.test(text) ? "jsx" : dialect.toLowerCase();
 
 /** Finds code that no longer parses: for certain in languages with a proven parser, else for a model to judge. */
-export const createBrokenCodeAnalyzers = (): Analyzer[] => [
+export const brokenCodeAnalyzers: readonly Analyzer[] = [
   brokenCode("broken-code", (language) => proven.has(language)),
   brokenCode("parse-errors", (language) => !proven.has(language)),
 ];

@@ -1,6 +1,5 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { flatMapWithPauses } from "../../../core/async.ts";
-import type { Severity } from "../../../core/finding.ts";
 import { withoutSecrets } from "../../../core/secrets/redact.ts";
 import { escapeInvisible } from "../../../core/text/escape-invisible.ts";
 import { fence } from "../../../core/text/fence.ts";
@@ -327,13 +326,7 @@ function kindOf(node: SgNode, text: string, from: number): TextKind | undefined 
   return literal.test(kind) ? "string" : undefined;
 }
 
-interface Wording {
-  severity: Severity;
-  title: string;
-  body: string;
-}
-
-const wordings: Record<HiddenKind, Wording> = {
+const wordings: Record<HiddenKind, Pick<Diagnostic, "severity" | "title" | "body">> = {
   bidirectional: {
     severity: "high",
     title: "Bidirectional controls show this line in a different order from the one in which it runs",
@@ -377,32 +370,30 @@ const MOST = 10;
  * others, line ends that no viewer shows, sequences that a terminal obeys. One finding for each kind and line. In code, each such character
  * counts; in strings, comments and text, those that nothing there needs.
  */
-export function createHiddenCharactersAnalyzer(): Analyzer {
-  return {
-    name: "hidden-characters",
-    async analyze(file) {
-      const pieces = await piecesOf(file, addedLinesOf(file));
-      const asked: number[] = [];
-      for (const { text, start } of pieces) {
-        asked.push(...askedIn(text).map((at) => start + at));
-        await nextTick();
-      }
-      const context = await contextOf(file, asked);
-      const found: FoundLine[] = [];
-      for (const { line, text, start } of asked.length > 0 ? pieces : []) {
-        found.push(...hiddenIn(text, context, start).map((one) => ({ line, text, ...one })));
-        await nextTick();
-      }
-      return [...Map.groupBy(found, ({ kind }) => kind).values()].flatMap((same) => {
-        const lines = Map.groupBy(same, ({ line }) => line).values();
-        return toDiagnostics(
-          file,
-          [...lines].flatMap(([first]) => first ?? []),
-        );
-      });
-    },
-  };
-}
+export const hiddenCharactersAnalyzer: Analyzer = {
+  name: "hidden-characters",
+  async analyze(file) {
+    const pieces = await piecesOf(file, addedLinesOf(file));
+    const asked: number[] = [];
+    for (const { text, start } of pieces) {
+      asked.push(...askedIn(text).map((at) => start + at));
+      await nextTick();
+    }
+    const context = await contextOf(file, asked);
+    const found: FoundLine[] = [];
+    for (const { line, text, start } of asked.length > 0 ? pieces : []) {
+      found.push(...hiddenIn(text, context, start).map((one) => ({ line, text, ...one })));
+      await nextTick();
+    }
+    return [...Map.groupBy(found, ({ kind }) => kind).values()].flatMap((same) => {
+      const lines = Map.groupBy(same, ({ line }) => line).values();
+      return toDiagnostics(
+        file,
+        [...lines].flatMap(([first]) => first ?? []),
+      );
+    });
+  },
+};
 
 /** A long line is read in pieces, which each end before a character of ASCII. */
 const piece = /.{1,8000}(?=[ -~]|$)|.{1,8000}/gsv;

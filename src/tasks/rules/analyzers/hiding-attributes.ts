@@ -33,19 +33,17 @@ const effects = {
 type Effect = keyof typeof effects;
 
 /** Finds attributes that hide code from readers of the diff. They hide nothing from our reviews. */
-export function createHidingAttributesAnalyzer(): Analyzer {
-  return {
-    name: "hiding-attributes",
-    async analyze(file) {
-      if (!/(?:^|\/)\.gitattributes$/.test(file.path)) return [];
-      const macros = hidingMacros(file.text);
-      return addedLinesOf(file).flatMap(({ line, text }) => {
-        const effect = hiddenBy(text, macros);
-        return effect === undefined ? [] : [toDiagnostic(file, line, text, effect)];
-      });
-    },
-  };
-}
+export const hidingAttributesAnalyzer: Analyzer = {
+  name: "hiding-attributes",
+  async analyze(file) {
+    if (!/(?:^|\/)\.gitattributes$/.test(file.path)) return [];
+    const macros = hidingMacros(file.text);
+    return addedLinesOf(file).flatMap(({ line, text }) => {
+      const effect = hiddenBy(text, macros);
+      return effect === undefined ? [] : [toDiagnostic(file, line, text, effect)];
+    });
+  },
+};
 
 /** A line's pattern, quoted or not, and its attributes; undefined for a comment or an empty line. */
 function partsOf(line: string): { pattern: string; attributes: string[] } | undefined {

@@ -110,12 +110,10 @@ const leftovers: readonly LinePattern[] = [
   },
 ];
 
-export function createDebuggerLeftoversAnalyzer(): Analyzer {
-  return {
-    name: "debugger-leftovers",
-    analyze: (file) => matchLines("debugger-leftovers", file, leftovers),
-  };
-}
+export const debuggerLeftoversAnalyzer: Analyzer = {
+  name: "debugger-leftovers",
+  analyze: (file) => matchLines("debugger-leftovers", file, leftovers),
+};
 
 const focused = {
   severity: "medium",
@@ -181,20 +179,16 @@ const patterns: readonly LinePattern[] = [
   },
 ];
 
-export function createFocusedTestsAnalyzer(): Analyzer {
-  return {
-    name: "focused-tests",
-    async analyze(file) {
-      if (!isTestFile(file.path)) return [];
-      // `only` of node:test disables no other test, unless node runs with --test-only.
-      const isNodeTest = /^\s*(?:import|const|let|var|\}).*(?:\bfrom|\()\s*["']node:test["']/m.test(
-        file.text,
-      );
-      const mine = patterns.filter(({ id }) => !isNodeTest || id !== "javascript-only");
-      return matchLines("focused-tests", file, mine);
-    },
-  };
-}
+export const focusedTestsAnalyzer: Analyzer = {
+  name: "focused-tests",
+  async analyze(file) {
+    if (!isTestFile(file.path)) return [];
+    // `only` of node:test disables no other test, unless node runs with --test-only.
+    const isNodeTest = /^\s*(?:import|const|let|var|\}).*(?:\bfrom|\()\s*["']node:test["']/m.test(file.text);
+    const mine = patterns.filter(({ id }) => !isNodeTest || id !== "javascript-only");
+    return matchLines("focused-tests", file, mine);
+  },
+};
 
 const opening = /^<{7}(?: |$)/;
 const middle = /^={7}$/;
@@ -205,19 +199,17 @@ const prose = /\.(?:md|mdx|markdown|rst|adoc|txt|tex|org|html?|eml|patch|diff)$/
 const fence = /^\s*(?:```|~~~)/;
 
 /** Finds unresolved merge conflict markers: one finding for each conflict. */
-export function createMergeMarkersAnalyzer(): Analyzer {
-  return {
-    name: "merge-markers",
-    async analyze(file) {
-      const added = addedLinesOf(file);
-      if (!added.some(({ text }) => opening.test(text) || middle.test(text) || closing.test(text))) return [];
-      return conflictsOf(file)
-        .map((conflict) => conflict.find((line) => file.addedLines.has(line)))
-        .filter((line) => line !== undefined)
-        .map((line) => toDiagnostic(file, line));
-    },
-  };
-}
+export const mergeMarkersAnalyzer: Analyzer = {
+  name: "merge-markers",
+  async analyze(file) {
+    const added = addedLinesOf(file);
+    if (!added.some(({ text }) => opening.test(text) || middle.test(text) || closing.test(text))) return [];
+    return conflictsOf(file)
+      .map((conflict) => conflict.find((line) => file.addedLines.has(line)))
+      .filter((line) => line !== undefined)
+      .map((line) => toDiagnostic(file, line));
+  },
+};
 
 /** The lines of each conflict's markers. In prose only complete conflicts count, and nothing in a Markdown fence. */
 function conflictsOf(file: AnalyzedFile): number[][] {

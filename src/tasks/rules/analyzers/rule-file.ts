@@ -3,13 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { AppError } from "../../../core/errors.ts";
 import { Category, Severity } from "../../../core/finding.ts";
-import {
-  type Grammar,
-  grammarOf,
-  grammarsOf,
-  loadAstGrep,
-  type NapiConfig,
-} from "../../../repo/code/languages.ts";
+import { type Grammar, grammarOf, loadAstGrep, type NapiConfig } from "../../../repo/code/languages.ts";
 import { isWorthParsing } from "../../../repo/code/parse.ts";
 
 export const ruleLanguages = ["javascript", "python", "go", "java"] as const;
@@ -28,11 +22,6 @@ export function ruleGrammarOf(path: string): (Grammar & { language: RuleLanguage
   const grammar = grammarOf(path);
   const language = ruleLanguages.find((one) => one === grammar?.language);
   return grammar && language ? { ...grammar, language } : null;
-}
-
-/** All dialects that the rules of a language must compile for. */
-export function dialectsOf(language: RuleLanguage): string[] {
-  return grammarsOf(language).map((grammar) => grammar.dialect);
 }
 
 /** 1-indexed lines that begin in a string or comment. Empty without a grammar, and for texts not worth parsing. */

@@ -9,24 +9,22 @@ import { type AnalyzedFile, type Analyzer, type Diagnostic, lineAt, lineEnds } f
  *
  * One with the form of its issuer is certain; of any other value that only a name makes a secret, a model or a person decides.
  */
-export function createSecretsAnalyzer(): Analyzer {
-  return {
-    name: "secrets",
-    readsEvery: true,
-    async analyze(file) {
-      if (file.addedLines.size === 0) return [];
-      const { text } = file;
-      const ends = lineEnds(text);
-      const isSample = isTestFile(file.path) || isExample(file.path);
-      const found = (await formsInWhole(text)).flatMap((secret) => {
-        const extent = { start: lineAt(ends, secret.start), end: lineAt(ends, secret.end - 1) };
-        const line = addedLineIn(extent, file);
-        return line === undefined ? [] : [{ ...toDiagnostic(file.path, secret, line, isSample), extent }];
-      });
-      return onePerLine(found);
-    },
-  };
-}
+export const secretsAnalyzer: Analyzer = {
+  name: "secrets",
+  readsEvery: true,
+  async analyze(file) {
+    if (file.addedLines.size === 0) return [];
+    const { text } = file;
+    const ends = lineEnds(text);
+    const isSample = isTestFile(file.path) || isExample(file.path);
+    const found = (await formsInWhole(text)).flatMap((secret) => {
+      const extent = { start: lineAt(ends, secret.start), end: lineAt(ends, secret.end - 1) };
+      const line = addedLineIn(extent, file);
+      return line === undefined ? [] : [{ ...toDiagnostic(file.path, secret, line, isSample), extent }];
+    });
+    return onePerLine(found);
+  },
+};
 
 function addedLineIn({ start, end }: { start: number; end: number }, { addedLines }: AnalyzedFile) {
   for (let line = start; line <= end; line++) if (addedLines.has(line)) return line;

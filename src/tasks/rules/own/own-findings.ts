@@ -5,9 +5,8 @@ import { grammarOf } from "../../../repo/code/languages.ts";
 import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
 import type { Workspace } from "../../../repo/git/workspace.ts";
 import { count } from "../../../repo/show.ts";
-import { createIdentities } from "../../anchor/fingerprint.ts";
 import type { Diagnostic } from "../analyzers/analyzer.ts";
-import { analyzedFiles, findingsOf, type Identifiable } from "../rule-matches.ts";
+import { analyzedFiles, createRuleIds, findingsOf } from "../rule-matches.ts";
 import { isRuleFile, parseRuleFiles, type RuleFile, type RuleProblem, whyNot } from "./rule-files.ts";
 import { type RuleLimits, type RuleMatcher, RuleRun, ruleLimits } from "./rule-run.ts";
 
@@ -20,8 +19,6 @@ interface OwnFindings {
   /** The grammars for which there are rules. */
   dialects: ReadonlySet<string>;
 }
-
-const noOwnFindings: OwnFindings = { findings: [], silenced: [], warnings: [], dialects: new Set() };
 
 interface OwnRulesDependencies {
   workspace: Workspace;
@@ -44,7 +41,8 @@ export async function ownFindings(
   const present = files.filter(
     ({ change, reviewable }) => reviewable && change.type !== "deleted" && grammarOf(change.path),
   );
-  if (present.length === 0 || deps.startRules === undefined) return noOwnFindings;
+  if (present.length === 0 || deps.startRules === undefined)
+    return { findings: [], silenced: [], warnings: [], dialects: new Set() };
   const { rules, problems } = await parseRuleFiles(await filesOfBase(deps));
   const { startRules, signal, milliseconds = Infinity, limits = ruleLimits } = deps;
   const all = Math.min(limits.all, milliseconds);
@@ -134,7 +132,7 @@ async function runRules(
   files: readonly ChangedFile[],
   { workspace, diffs }: OwnRulesDependencies,
 ) {
-  const identify = createIdentities();
+  const idOf = createRuleIds();
   // A rule is stopped where it is too slow. What the change adds to a file is the easiest to make slow, so small additions come first.
   const inOrder = files.toSorted((a, b) => (a.change.additions ?? 0) - (b.change.additions ?? 0));
   const findings: Finding[] = [];
@@ -143,8 +141,6 @@ async function runRules(
     const read = await analyzedFiles(batch, workspace, diffs);
     const found: Diagnostic[] = [];
     for (const file of read) found.push(...(await run.diagnosticsIn(file)));
-    // The ids depend on the rule: a rule of ours that matches the same line keeps its id.
-    const idOf = (one: Identifiable) => identify({ ...one, quote: `${one.source}\n${one.quote}` });
     findings.push(...(await findingsOf(found, read, idOf)));
   }
   const order = new Map(files.map(({ change }, index) => [change.path, index]));

@@ -136,11 +136,6 @@ export interface RuleProblem extends FileProblem {
   rule: string | null;
 }
 
-interface OwnRules {
-  rules: readonly OwnRule[];
-  problems: readonly RuleProblem[];
-}
-
 /** A file of rules; text is null if it is not a regular file, or too large. */
 export interface RuleFile {
   path: string;
@@ -148,7 +143,7 @@ export interface RuleFile {
 }
 
 /** Parses files of rules. A rule with a problem is left out, and the others stay. Never throws. */
-export async function parseRuleFiles(files: readonly RuleFile[]): Promise<OwnRules> {
+export async function parseRuleFiles(files: readonly RuleFile[]) {
   const rules = new Map<string, OwnRule>();
   const problems: RuleProblem[] = [];
   for (const [at, { path, text }] of files.entries()) {

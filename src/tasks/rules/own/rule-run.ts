@@ -13,11 +13,11 @@ export interface RuleMatcher extends Disposable {
    *
    * @throws the signal's reason if it is aborted
    */
-  ask(task: RuleTask, milliseconds: number, signal: AbortSignal): Promise<RuleAnswer | Failed>;
-}
-
-interface Failed {
-  type: "slow" | "died";
+  ask(
+    task: RuleTask,
+    milliseconds: number,
+    signal: AbortSignal,
+  ): Promise<RuleAnswer | { type: "slow" | "died" }>;
 }
 
 export interface RuleLimits {
@@ -240,13 +240,9 @@ export async function checkRules(
   return problems;
 }
 
-interface Faults {
-  faults: Pick<RuleProblem, "key" | "message">[];
-  isEnded: boolean;
-}
-
-async function faultsOf(matcher: RuleMatcher, rule: OwnRule, signal: AbortSignal): Promise<Faults> {
-  const faults: Faults["faults"] = [];
+/** `isEnded`: the process answers nothing more. */
+async function faultsOf(matcher: RuleMatcher, rule: OwnRule, signal: AbortSignal) {
+  const faults: Pick<RuleProblem, "key" | "message">[] = [];
   for (const { text, key, isWrong } of [emptyText, ...trialsOf(rule)]) {
     const found = await tryRule(matcher, rule, text, signal);
     // Every other text would fail as well.
@@ -272,18 +268,12 @@ function trialsOf({ examples: { right, wrong } }: OwnRule): Trial[] {
   return [...of(right, "right", false), ...of(wrong, "wrong", true)];
 }
 
-interface Failure {
-  why: string;
-  /** Whether the process answers nothing more. */
-  isEnded: boolean;
-}
-
 async function tryRule(
   matcher: RuleMatcher,
   { dialect, config }: Pick<OwnRule, "dialect" | "config">,
   text: string,
   signal: AbortSignal,
-): Promise<boolean | Failure> {
+): Promise<boolean | { why: string; isEnded: boolean }> {
   const lines = text.split("\n").map((_, at) => at + 1);
   const opened = await matcher.ask({ type: "open", dialect, text, lines }, ruleLimits.each, signal);
   const answer =

@@ -1,12 +1,11 @@
 import type { Category, Finding } from "../../../core/finding.ts";
-import { splitLines } from "../../../core/text/cut.ts";
 import { firstIndex } from "../../../repo/code/tree.ts";
 import { addedLinesOf } from "../../../repo/diff/file-diff.ts";
 import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
 import type { Workspace } from "../../../repo/git/workspace.ts";
-import { createIdentities } from "../../anchor/fingerprint.ts";
-import { symbolAt } from "../../anchor/symbols.ts";
 import { fairShare, sourceOf, type ToolResult } from "../../shapes/tool-result.ts";
+import type { Diagnostic } from "../analyzers/analyzer.ts";
+import { analyzedFiles, createRuleIds, findingsOf } from "../rule-matches.ts";
 
 /** Most results that a model judges; the rest is a number. */
 const MOST_JUDGED = 50;
@@ -22,8 +21,6 @@ interface ToolFindings {
   unused: readonly string[];
 }
 
-const noToolFindings: ToolFindings = { findings: [], messages: new Map(), left: 0, unused: [] };
-
 interface ToolDependencies {
   workspace: Workspace;
   diffs: DiffSource;
@@ -36,11 +33,12 @@ export async function toolFindings(
   files: readonly ChangedFile[],
   { workspace, diffs, isOff }: ToolDependencies,
 ): Promise<ToolFindings> {
-  if (results.length === 0) return noToolFindings;
+  if (results.length === 0) return { findings: [], messages: new Map(), left: 0, unused: [] };
   const byPath = Map.groupBy(results, ({ path }) => path);
   const found: Located[] = [];
   const unused: string[] = [];
-  for (const { change, reviewable, skipReason } of files) {
+  for (const file of files) {
+    const { change, reviewable, skipReason } = file;
     const ofFile = byPath.get(change.path);
     if (ofFile === undefined || change.type === "deleted") continue;
     if (!reviewable) {
@@ -51,7 +49,7 @@ export async function toolFindings(
     const added = addedLinesOf(hunks);
     const onAdded = ofFile.flatMap((result): Located[] => {
       const line = added[firstIndex(added, (one) => one >= result.line)];
-      return line === undefined || line > result.endLine ? [] : [{ result, line, oid: change.newOid }];
+      return line === undefined || line > result.endLine ? [] : [{ result, line, change: file }];
     });
     // The first is the worst.
     const keyOf = ({ line, result }: Located) => `${line} ${sourceOf(result)} ${result.message}`;
@@ -62,14 +60,15 @@ export async function toolFindings(
     }
   }
   const taken = fairShare(found, MOST_JUDGED, ({ result }) => result);
-  const identify = createIdentities();
+  const idOf = createRuleIds();
   const messages = new Map<string, string>();
   const findings: Finding[] = [];
-  for (const one of taken) {
-    const { text } = await workspace.readBlob(one.oid);
-    const finding = await findingOf(one, splitLines(text), identify);
-    findings.push(finding);
-    messages.set(finding.id, one.result.message);
+  for (const { result, line, change } of taken) {
+    const files = await analyzedFiles([change], workspace, diffs);
+    for (const finding of await findingsOf([toDiagnostic(result, line)], files, idOf)) {
+      findings.push({ ...finding, confidence: 0.5, verification: "not_judged" });
+      messages.set(finding.id, result.message);
+    }
   }
   return { findings, messages, left: found.length - taken.length, unused };
 }
@@ -77,47 +76,22 @@ export async function toolFindings(
 interface Located {
   result: ToolResult;
   line: number;
-  /** Of the file at head. */
-  oid: string;
+  change: ChangedFile;
 }
 
 /** The category of what only has a severity. */
 export const categoryOf = ({ severity }: Pick<ToolResult, "severity">): Category =>
   severity === "low" ? "maintainability" : "correctness";
 
-async function findingOf(
-  { result, line }: Located,
-  lines: readonly string[],
-  identify: ReturnType<typeof createIdentities>,
-): Promise<Finding> {
-  const { tool, rule, path, severity } = result;
-  const quote = lines[line - 1] ?? "";
-  const anchored = {
-    path,
-    side: "RIGHT" as const,
-    line,
-    start_line: null,
-    quote,
-    symbol: await symbolAt(path, [...lines], line),
-    severity,
-    category: categoryOf(result),
-    source: sourceOf(result),
-    title: `${tool} reports ${rule}`,
-  };
-  return {
-    ...anchored,
-    // Two tools, or a rule of ours, may report one line.
-    id: identify({ ...anchored, quote: `${anchored.source}\n${quote}` }),
-    body: `The tool ${tool} reported its rule ${rule} on this line. No model has judged this, so what the tool said is not shown.`,
-    suggestion: null,
-    confidence: 0.5,
-    reached: true,
-    evidence: [],
-    places: [],
-    verification: "not_judged",
-    verification_note: null,
-  };
-}
+const toDiagnostic = (result: ToolResult, line: number): Diagnostic => ({
+  path: result.path,
+  line,
+  severity: result.severity,
+  category: categoryOf(result),
+  source: sourceOf(result),
+  title: `${result.tool} reports ${result.rule}`,
+  body: `The tool ${result.tool} reported its rule ${result.rule} on this line. No model has judged this, so what the tool said is not shown.`,
+});
 
 /** A sentence for each kind of result on changed lines that is not part of the review. */
 export const leftWarnings = ({ left, unused }: ToolFindings): string[] => [

@@ -193,16 +193,12 @@ export async function round(rounds: Rounds, options: RoundOptions) {
   });
   const result = await reviewChange(
     { ...input, limits: { ...input.limits, ...options.limits } },
-    reviewDependencies(
-      workspace,
-      options.offline ? null : { review: model, verify: model, summarize: model },
-      {
-        trajectory,
-        replay,
-        ...(options.analyzers && { analyzers: options.analyzers }),
-        ...(options.signal && { signal: options.signal }),
-      },
-    ),
+    reviewDependencies(workspace, options.offline ? null : { review: model, verify: model }, {
+      trajectory,
+      replay,
+      ...(options.analyzers && { analyzers: options.analyzers }),
+      ...(options.signal && { signal: options.signal }),
+    }),
   );
   const asked = (loop: Loop) => scripted.requests.filter((request) => loopOf(request) === loop);
   return { result, asked, ledger: result.ledger!, requests: scripted.requests };

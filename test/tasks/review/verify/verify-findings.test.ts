@@ -4,18 +4,16 @@ import { afterVerification } from "../../../../src/tasks/review/verify/verify-fi
 import { sampleFinding } from "../../../report/sample-result.ts";
 
 const finding = sampleFinding({ severity: "medium" });
-const verdict = (over: Partial<Verdict>): { verdict: Verdict } => ({
-  verdict: {
-    verdict: "confirmed",
-    failingInput: "an empty cart",
-    evidence: [],
-    reason: "src/cart.ts:6 assigns.",
-    severity: "high",
-    reached: null,
-    title: null,
-    places: [],
-    ...over,
-  },
+const verdict = (over: Partial<Verdict>): Verdict => ({
+  verdict: "confirmed",
+  failingInput: "an empty cart",
+  evidence: [],
+  reason: "src/cart.ts:6 assigns.",
+  severity: "high",
+  reached: null,
+  title: null,
+  places: [],
+  ...over,
 });
 
 describe("afterVerification", () => {
@@ -52,7 +50,7 @@ describe("afterVerification", () => {
   });
 
   it("A finding whose verification failed stays as it was and says so", () => {
-    expect(afterVerification(finding, { verdict: null, reason: "the time limit was reached" })).toEqual({
+    expect(afterVerification(finding, "the time limit was reached")).toEqual({
       ...finding,
       verification_note: "The second look did not finish: the time limit was reached.",
     });

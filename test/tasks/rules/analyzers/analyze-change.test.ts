@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { analyzeFile, createAnalyzers } from "../../../../src/tasks/rules/analyzers/analyze-change.ts";
+import { allAnalyzers, analyzeFile } from "../../../../src/tasks/rules/analyzers/analyze-change.ts";
 import type { Analyzer, Diagnostic } from "../../../../src/tasks/rules/analyzers/analyzer.ts";
 import { fiveSecrets } from "../../../attacks/five-secrets.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();
-const analyzers = createAnalyzers();
+const analyzers = allAnalyzers;
 
 const diagnostic = (line: number, more: Partial<Diagnostic> = {}): Diagnostic => ({
   path: "a.ts",

@@ -5,7 +5,7 @@ import type { NapiConfig, SgNode } from "@ast-grep/napi";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readCases, readRules } from "../../../../scripts/rule-source.ts";
-import { loadAstGrep } from "../../../../src/repo/code/languages.ts";
+import { grammarsOf, loadAstGrep } from "../../../../src/repo/code/languages.ts";
 import { rulesFolder } from "../../../../src/tasks/rules/analyzers/analyze-change.ts";
 import type { AnalyzedFile } from "../../../../src/tasks/rules/analyzers/analyzer.ts";
 import {
@@ -15,7 +15,6 @@ import {
 } from "../../../../src/tasks/rules/analyzers/ast-grep.ts";
 import {
   configOf,
-  dialectsOf,
   loadRules,
   type RuleFile,
   type RuleLanguage,
@@ -240,7 +239,7 @@ describe("a large file, searched one possible match at a time,", () => {
     "A stepwise search has the matches of %s",
     async (_, rule) => {
       const { valid, invalid } = await readCases(rulesFolder, rule);
-      for (const dialect of dialectsOf(rule.language)) {
+      for (const { dialect } of grammarsOf(rule.language)) {
         for (const { code } of [...invalid, ...valid]) {
           const root = astGrep.parse(dialect, code.repeat(2)).root();
           const found: SgNode[] = [];

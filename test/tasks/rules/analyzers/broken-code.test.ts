@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { isCertain } from "../../../../src/core/finding.ts";
-import { createBrokenCodeAnalyzers, proven } from "../../../../src/tasks/rules/analyzers/broken-files.ts";
+import { brokenCodeAnalyzers, proven } from "../../../../src/tasks/rules/analyzers/broken-files.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();
-const analyzers = createBrokenCodeAnalyzers();
+const analyzers = brokenCodeAnalyzers;
 const find = async (file: ReturnType<typeof wholeFile>) =>
   (await Promise.all(analyzers.map((one) => one.analyze(file, signal)))).flat();
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createBrokenDataAnalyzer } from "../../../../src/tasks/rules/analyzers/broken-files.ts";
+import { brokenDataAnalyzer } from "../../../../src/tasks/rules/analyzers/broken-files.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();
-const analyzer = createBrokenDataAnalyzer();
+const analyzer = brokenDataAnalyzer;
 const find = (path: string, text: string) => analyzer.analyze(wholeFile(path, text), signal);
 
 describe("broken JSON", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createHiddenCharactersAnalyzer } from "../../../../src/tasks/rules/analyzers/hidden-characters.ts";
+import { hiddenCharactersAnalyzer } from "../../../../src/tasks/rules/analyzers/hidden-characters.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
-const analyzer = createHiddenCharactersAnalyzer();
+const analyzer = hiddenCharactersAnalyzer;
 const signal = new AbortController().signal;
 
 async function kindsIn(path: string, text: string): Promise<string[]> {

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { createHiddenCharactersAnalyzer } from "../../../../src/tasks/rules/analyzers/hidden-characters.ts";
+import { hiddenCharactersAnalyzer } from "../../../../src/tasks/rules/analyzers/hidden-characters.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const signal = new AbortController().signal;
 
 /** The grave findings in a file that begins with another line. */
 async function foundIn(path: string, text: string): Promise<string[]> {
-  const found = await createHiddenCharactersAnalyzer().analyze(wholeFile(path, `first\n${text}\n`), signal);
+  const found = await hiddenCharactersAnalyzer.analyze(wholeFile(path, `first\n${text}\n`), signal);
   expect(found.filter(({ severity }) => severity !== "high")).toEqual([]);
   return found.map(({ line, source }) => `${line} ${source.replace("hidden-characters/", "")}`);
 }
@@ -50,14 +50,14 @@ it.each<[string, string, string]>([
 
 it("A finding shows the hidden line end", async () => {
   const file = wholeFile("a.ts", "// a\u2028run();\n// b\rrun();\n");
-  const bodies = (await createHiddenCharactersAnalyzer().analyze(file, signal)).map(({ body }) => body);
+  const bodies = (await hiddenCharactersAnalyzer.analyze(file, signal)).map(({ body }) => body);
   expect(bodies.join()).toContain("```text\n// a\\u{2028}run();\n```");
   expect(bodies.join()).toContain("```text\n// b\u240Drun();\n```");
 });
 
 it("Only line ends on added lines are findings", async () => {
   const file = editedFile("a.js", " // a\rrun();\n-// b\rrun();\n+// c\rrun();\n x();");
-  const found = await createHiddenCharactersAnalyzer().analyze(file, signal);
+  const found = await hiddenCharactersAnalyzer.analyze(file, signal);
   expect(found.map(({ line }) => line)).toEqual([2]);
 });
 

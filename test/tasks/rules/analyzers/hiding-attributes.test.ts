@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createHidingAttributesAnalyzer } from "../../../../src/tasks/rules/analyzers/hiding-attributes.ts";
+import { hidingAttributesAnalyzer } from "../../../../src/tasks/rules/analyzers/hiding-attributes.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
-const analyzer = createHidingAttributesAnalyzer();
+const analyzer = hidingAttributesAnalyzer;
 const signal = new AbortController().signal;
 
 async function effectsOf(line: string): Promise<string[]> {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import {
-  createDebuggerLeftoversAnalyzer,
-  createFocusedTestsAnalyzer,
+  debuggerLeftoversAnalyzer,
+  focusedTestsAnalyzer,
 } from "../../../../src/tasks/rules/analyzers/leftovers.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();
-const debuggers = createDebuggerLeftoversAnalyzer();
-const focus = createFocusedTestsAnalyzer();
+const debuggers = debuggerLeftoversAnalyzer;
+const focus = focusedTestsAnalyzer;
 
 describe("debugger leftovers", () => {
   it.each([

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createMergeMarkersAnalyzer } from "../../../../src/tasks/rules/analyzers/leftovers.ts";
+import { mergeMarkersAnalyzer } from "../../../../src/tasks/rules/analyzers/leftovers.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();
-const analyzer = createMergeMarkersAnalyzer();
+const analyzer = mergeMarkersAnalyzer;
 const linesIn = async (path: string, text: string) =>
   (await analyzer.analyze(wholeFile(path, text), signal)).map((one) => one.line);
 

@@ -3,11 +3,11 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { issuedKinds } from "../../../../src/core/secrets/forms.ts";
-import { createSecretsAnalyzer } from "../../../../src/tasks/rules/analyzers/secrets.ts";
+import { secretsAnalyzer } from "../../../../src/tasks/rules/analyzers/secrets.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();
-const analyzer = createSecretsAnalyzer();
+const analyzer = secretsAnalyzer;
 const find = (path: string, text: string) => analyzer.analyze(wholeFile(path, text), signal);
 
 /** Made anew in every run, so that no scanner finds a token in this repository. */
@@ -143,12 +143,12 @@ describe("secrets", () => {
   });
 
   it("The analyzers run in a process without an environment", () => {
-    const script = `import { analyzeFile, createAnalyzers } from "./src/tasks/rules/analyzers/analyze-change.ts";
+    const script = `import { analyzeFile, allAnalyzers } from "./src/tasks/rules/analyzers/analyze-change.ts";
       const file = (path, text) => ({ path, text, addedLines: new Set([1]), diff: { path, oldPath: null, header: [], hunks: [] } });
       const files = [file("a.ts", "const t = 'ghp_' + 1; if (t === NaN) stop();\\n"), file("a.py", "raise NotImplemented\\n"),
         file("a.go", "package a\\n"), file("A.java", 'class A { boolean f(String s) { return s == "x"; } }\\n')];
       const crashes = [];
-      const options = { signal: new AbortController().signal, onCrash: (...crash) => crashes.push(String(crash)), analyzers: createAnalyzers() };
+      const options = { signal: new AbortController().signal, onCrash: (...crash) => crashes.push(String(crash)), analyzers: allAnalyzers };
       const found = [];
       for (const file of files) found.push(...(await analyzeFile(file, options)).diagnostics);
       process.stdout.write(JSON.stringify([found.map((one) => one.source), crashes]));`;
