@@ -275,7 +275,8 @@ export function printDiff(diff: Pick<FileDiff, "header" | "hunks">): string {
 
 /**
  * GitHub shows no diff of a file beyond these limits, and answers 422 "path diff too large" to comments on its lines. Whether context lines
- * count is not documented, so we use the strictest reading: a file reported as hidden is hidden.
+ * count is not documented, so we use the strictest reading: a file reported as hidden is hidden. For others GitHub's answer to the review
+ * decides: those beyond the limits of a whole pull request, which GitHub counts for the view alone, and those that attributes give no diff.
  * https://docs.github.com/repositories/creating-and-managing-repositories/repository-limits#diff-limits
  * https://github.com/octokit/octokit.rb/pull/1324, https://github.com/ReviewNB/support/issues/29
  */
