@@ -56,7 +56,6 @@ const owners: Record<string, string[]> = {
   "@anthropic-ai/sdk": ["agent/llm"],
   probot: ["server/webhooks"],
   "@octokit": ["pull/github"],
-  "simple-git": ["repo/git"],
   "@vscode/ripgrep": ["repo/git"],
   "parse-diff": ["repo/diff"],
   "node:sqlite": ["server/queue", "repo/index"],
