@@ -58,18 +58,21 @@ export interface Shape {
   /** For each kind, a regular expression that the text of a node must match. */
   heads?: Readonly<Record<string, string>>;
   /** Nodes around a definition that belong to it, with their lines. */
-  wrappers: readonly string[];
+  wrappers?: readonly string[];
   /** Nodes around a definition that begin with it and may contain others. */
-  groups: readonly string[];
+  groups?: readonly string[];
   /** Nodes before a definition that belong to it. */
-  attributes: readonly string[];
-  /** The beginning of a line that is a comment. */
-  lineComment: RegExp;
+  attributes?: readonly string[];
+  /** The beginning of a line that is a comment; default: two slashes. */
+  lineComment?: RegExp;
   isExported(definition: Visibility): boolean;
   exportList?(text: string): Set<string>;
   identifiers: readonly string[];
-  /** The role of a name by its position: `parent.field`, `parent.#0` (first named child), `parent.#last`, `parent>kind` or `parent.*`. */
-  slots: Readonly<Record<string, Slot>>;
+  /**
+   * For each role, the positions of names that have it, with blanks between: `parent.field`, `parent.#0` (first named child), `parent.#last`,
+   * `parent>kind`, or `parent.*` for all others.
+   */
+  slots: Readonly<Partial<Record<Slot, string>>>;
   /** The kind of a macro's arguments. */
   tokenTree?: string;
   /** Whether an assignment declares a variable of the function around. */

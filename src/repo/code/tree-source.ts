@@ -90,7 +90,7 @@ function define(one: Candidate, found: FoundDefinition, outer: Definition | null
     kind,
     start,
     end,
-    docStart: docStartOf(index.lines, start, shape.lineComment),
+    docStart: docStartOf(index.lines, start, shape.lineComment ?? /^\/\//),
     signatureEnd: Math.min(end, index.lineAt(lastInk(index.text, from, headEnd))),
     container: found.container ?? (isMember ? outer.name : null),
     exported: kind !== "test" && isOwn && isSeen,
@@ -165,10 +165,12 @@ function reachOf(own: Located, { lineAt, text }: LineIndex, shape: Shape): Exten
   for (let level = 0; level < maximumAround; level++) {
     const around = outer.parent();
     const kind = String(around?.kind() ?? "");
-    const isWrapper = shape.wrappers.includes(kind);
-    if (!around || !(isWrapper || shape.groups.includes(kind))) break;
+    const [isWrapper, isGroup] = [shape.wrappers, shape.groups].map(
+      (kinds) => kinds?.includes(kind) === true,
+    );
+    if (!around || !(isWrapper || isGroup)) break;
     const extent = extentOf(around);
-    if (shape.groups.includes(kind) && lineAt(extent.from) !== lineAt(from)) break;
+    if (isGroup && lineAt(extent.from) !== lineAt(from)) break;
     // A group may contain more after its first node, which does not belong to this definition.
     if (isWrapper && lineAt(extent.to) >= lineAt(to) && outer === own.node) to = extent.to;
     from = extent.from;
@@ -178,7 +180,7 @@ function reachOf(own: Located, { lineAt, text }: LineIndex, shape: Shape): Exten
 }
 
 /** The start of the attributes before a node, or of the node itself. A query of the previous node costs as much as one of the parent. */
-function withAttributes(node: SgNode, start: number, text: string, { attributes }: Shape): number {
+function withAttributes(node: SgNode, start: number, text: string, { attributes = [] }: Shape): number {
   let from = start;
   const isFirst = /[;{}]\s*$/.test(text.slice(Math.max(0, start - 200), start));
   let before = attributes.length > 0 && !isFirst ? node.prev() : null;
@@ -206,13 +208,14 @@ function slotTableOf(shape: Shape): SlotTable {
   const table = new Map<string, Entry[]>(
     Object.keys(shape.named).map((kind) => [kind, [{ where: "name", slot: "definition" }]]),
   );
-  for (const [key, slot] of Object.entries(shape.slots)) {
-    const at = key.search(/[.>]/);
-    const where = key[at] === ">" ? key.slice(at) : key.slice(at + 1);
-    const entries = table.get(key.slice(0, at)) ?? [];
-    entries.push({ where, slot });
-    table.set(key.slice(0, at), entries);
-  }
+  for (const [slot, positions = ""] of Object.entries(shape.slots) as [Slot, string?][])
+    for (const [, parent = "", where = ""] of positions.matchAll(/(\w+)\.?(\S+)/g)) {
+      const entries = table.get(parent) ?? [];
+      entries.push({ where, slot });
+      table.set(parent, entries);
+    }
+  const isRest = ({ where }: Entry) => Number(where === "*");
+  for (const entries of table.values()) entries.sort((a, b) => isRest(a) - isRest(b));
   tables.set(shape, table);
   return table;
 }

@@ -227,7 +227,8 @@ interface CaptureOptions {
 /**
  * Stores the state of a work tree, or of its index, as a commit in the folder of the copied index. Null if it is that of HEAD, and
  * `evenIfClean` is not set. Bytes are stored as `git add` would store them (else a change of line ends had every line of a file), but no filter
- * of attributes runs. A submodule is the commit that it has checked out. git would set the time of an object of the user that it writes again, so only missing objects are written.
+ * of attributes runs. A submodule is the commit that it has checked out. git would set the time of an object of the user that it writes again,
+ * so only missing objects are written.
  */
 export async function captureChanges(place: ForCapture, options: CaptureOptions): Promise<Capture | null> {
   const { onlyStaged, signal } = options;

@@ -10,14 +10,15 @@ describe("the tables of a language", () => {
     const shape = shapes[language];
     const users = languages.filter((one) => shapes[one] === shape);
     const dialects = users.flatMap((one) => grammarsOf(one)).map((grammar) => grammar.dialect);
-    const slots = Object.keys(shape.slots).flatMap((key) =>
-      key.includes(">") ? key.split(">") : key.split(".")[0]!,
-    );
+    const places = Object.values(shape.slots).flatMap((positions) => positions.trim().split(/\s+/));
+    const slots = places.flatMap((place) => (place.includes(">") ? place.split(">") : place.split(".")[0]!));
     const kinds = [
       ...Object.keys(shape.named),
       ...Object.keys(shape.definitions),
       ...Object.keys(shape.heads ?? {}),
-      ...[...shape.wrappers, ...shape.groups, ...shape.attributes, ...shape.identifiers, ...slots],
+      ...[shape.wrappers, shape.groups, shape.attributes, shape.identifiers, slots].flatMap(
+        (one) => one ?? [],
+      ),
     ];
     const unknown = kinds.filter((kind) => dialects.every((dialect) => !astGrep.kind(dialect, kind)));
     expect(unknown).toEqual([]);
