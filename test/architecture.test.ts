@@ -57,7 +57,6 @@ const owners: Record<string, string[]> = {
   probot: ["server/webhooks"],
   "@octokit": ["pull/github"],
   "@vscode/ripgrep": ["repo/git"],
-  "parse-diff": ["repo/diff"],
   "node:sqlite": ["server/queue", "repo/index"],
   "sqlite-vec": ["repo/index"],
   "@modelcontextprotocol": ["agent/tools", "cli"],

@@ -200,7 +200,8 @@ const withoutLinks = (text: string) => text.replace(/\](?=\()/g, "] ");
 
 /** SARIF describes one version of a file; a removed line has no place in the version at head. */
 function locationOf(place: Omit<CodeLocation, "quote">) {
-  const region = place.side === "LEFT" ? {} : { region: regionOf(place) };
+  const { first: startLine, last: endLine } = anchorOf(place);
+  const region = place.side === "LEFT" ? {} : { region: { startLine, endLine } };
   return {
     physicalLocation: { artifactLocation: { uri: uriOf(place.path), uriBaseId: "SRCROOT" }, ...region },
   };
@@ -216,14 +217,9 @@ export function removedNote(place: Omit<CodeLocation, "quote">): string {
   return `This is about ${lines} of the merge base, which the change removes.`;
 }
 
-const regionOf = ({ start_line, line }: Omit<CodeLocation, "quote">) => ({
-  startLine: start_line ?? line,
-  endLine: line,
-});
-
 function fixesOf(finding: Finding) {
   if (finding.suggestion === null || finding.side === "LEFT") return {};
-  const { startLine, endLine } = regionOf(finding);
+  const { first: startLine, last: endLine } = anchorOf(finding);
   // A region without columns ends before its last line break; deleting whole lines must include that line break.
   const deletedRegion =
     finding.suggestion === ""

@@ -98,7 +98,7 @@ export interface ParsedText {
   tree: ParsedTree | null;
 }
 
-export interface ParsedTree {
+interface ParsedTree {
   /** The name of its grammar in ast-grep. */
   dialect: string;
   /** First and last line, from 1, of each top-level statement and comment. */
