@@ -6,7 +6,7 @@ import {
   type ReviewResult,
   unplacedLines,
 } from "../tasks/shapes/review-result.ts";
-import { anchorOf } from "./code-frame.ts";
+import { anchorOf, linesWords } from "./code-frame.ts";
 import { bodyOf, doubtSentence, markSentence, noteOf, proofPart } from "./finding-words.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";
 import { untrustedBlock, untrustedLine } from "./safe-markdown.ts";
@@ -213,8 +213,7 @@ export const sameProblem = (place: Omit<CodeLocation, "quote">): string =>
 /** The place of a removed line, which no format for one version of a file can express. */
 export function removedNote(place: Omit<CodeLocation, "quote">): string {
   const { first, last } = anchorOf(place);
-  const lines = first === last ? `line ${first}` : `lines ${first} to ${last}`;
-  return `This is about ${lines} of the merge base, which the change removes.`;
+  return `This is about ${linesWords(first, last)} of the merge base, which the change removes.`;
 }
 
 function fixesOf(finding: Finding) {

@@ -1,5 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
-import { type DefinitionKind, shortText } from "./source.ts";
+import { type DefinitionKind, memo, shortText } from "./source.ts";
 
 /** A definition that a node contains. */
 export interface FoundDefinition {
@@ -51,8 +51,8 @@ interface Visibility {
 
 /** A language as tables of the node kinds of its grammars. Kinds that a dialect does not have are ignored for it. */
 export interface Shape {
-  /** Nodes that define the name in their field `name`. Their head ends before the field `body`. */
-  named: Readonly<Record<string, DefinitionKind>>;
+  /** Nodes that define the name in their field `name`, with blanks between. Their head ends before the field `body`. */
+  named: Readonly<Partial<Record<DefinitionKind, string>>>;
   /** All other nodes that define names. */
   definitions: Readonly<Record<string, Finder>>;
   /** For each kind, a regular expression that the text of a node must match. */
@@ -93,6 +93,14 @@ export function named(
     return name ? [{ kind, name, body: firstField(node, bodies.length > 0 ? bodies : ["body"]) }] : [];
   };
 }
+
+/** The finders of a language, by the kind of the node that defines. */
+export const findersOf = memo((shape: Shape): ReadonlyMap<string, Finder> => {
+  const plain = Object.entries(shape.named).flatMap(([kind, nodes]) =>
+    nodes.split(" ").map((node) => [node, named(kind as DefinitionKind)] as const),
+  );
+  return new Map([...plain, ...Object.entries(shape.definitions)]);
+});
 
 export function firstField(node: SgNode, fields: readonly string[]): SgNode | null {
   for (const field of fields) {

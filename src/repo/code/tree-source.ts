@@ -2,7 +2,7 @@ import type { SgNode } from "@ast-grep/napi";
 import { bindingsOf, bindingsOfImports } from "./bindings.ts";
 import { isTypeName, typeNameOf, wordsDeclaring } from "./declared-types.ts";
 import { importsOf, isGo, isPython, isScript } from "./imports.ts";
-import { type Finder, type FoundDefinition, firstField, named, type Shape, type Slot } from "./shape.ts";
+import { type FoundDefinition, findersOf, firstField, type Shape, type Slot } from "./shape.ts";
 import {
   type Binding,
   type Call,
@@ -10,6 +10,7 @@ import {
   type DefinitionKind,
   definitionsAt,
   type Import,
+  memo,
   Nesting,
   once,
   type Reference,
@@ -111,7 +112,7 @@ function candidatesOf(nodes: readonly Located[], index: LineIndex, shape: Shape)
   return nodes.flatMap((own) => {
     while ((around.at(-1)?.to ?? Number.POSITIVE_INFINITY) <= own.from) around.pop();
     const isLocal = around.at(-1)?.isRun ?? false;
-    const all = finderOf(own.kind, shape)?.(own.node, isLocal) ?? [];
+    const all = findersOf(shape).get(own.kind)?.(own.node, isLocal) ?? [];
     const found = all.filter(({ name }) => name !== "");
     const [first] = found;
     if (!first) return [];
@@ -120,11 +121,6 @@ function candidatesOf(nodes: readonly Located[], index: LineIndex, shape: Shape)
     const [start, end] = [index.lineAt(from), index.lineAt(Math.max(from, to - 1))];
     return [{ found, start, end, from, at: own.from, to, type: writtenType(own.node, index) }];
   });
-}
-
-function finderOf(kind: string, shape: Shape): Finder | undefined {
-  const plain = shape.named[kind];
-  return plain ? named(plain) : shape.definitions[kind];
 }
 
 const typedKinds: readonly DefinitionKind[] = ["function", "method", "constant", "variable", "field", "type"];
@@ -200,14 +196,10 @@ interface Entry {
 
 type SlotTable = ReadonlyMap<string, readonly Entry[]>;
 
-const tables = new WeakMap<Shape, SlotTable>();
-
-function slotTableOf(shape: Shape): SlotTable {
-  const known = tables.get(shape);
-  if (known) return known;
-  const table = new Map<string, Entry[]>(
-    Object.keys(shape.named).map((kind) => [kind, [{ where: "name", slot: "definition" }]]),
-  );
+const slotTableOf = memo((shape: Shape): SlotTable => {
+  const table = new Map<string, Entry[]>();
+  for (const node of Object.values(shape.named).flatMap((nodes) => nodes.split(" ")))
+    table.set(node, [{ where: "name", slot: "definition" }]);
   for (const [slot, positions = ""] of Object.entries(shape.slots) as [Slot, string?][])
     for (const [, parent = "", where = ""] of positions.matchAll(/(\w+)\.?(\S+)/g)) {
       const entries = table.get(parent) ?? [];
@@ -216,9 +208,8 @@ function slotTableOf(shape: Shape): SlotTable {
     }
   const isRest = ({ where }: Entry) => Number(where === "*");
   for (const entries of table.values()) entries.sort((a, b) => isRest(a) - isRest(b));
-  tables.set(shape, table);
   return table;
-}
+});
 
 const maximumLevels = 40;
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { grammarsOf, type Language, loadAstGrep } from "../../../src/repo/code/languages.ts";
+import { findersOf } from "../../../src/repo/code/shape.ts";
 import { shapes } from "../../../src/repo/code/shapes/all-shapes.ts";
 
 const astGrep = await loadAstGrep();
@@ -13,8 +14,7 @@ describe("the tables of a language", () => {
     const places = Object.values(shape.slots).flatMap((positions) => positions.trim().split(/\s+/));
     const slots = places.flatMap((place) => (place.includes(">") ? place.split(">") : place.split(".")[0]!));
     const kinds = [
-      ...Object.keys(shape.named),
-      ...Object.keys(shape.definitions),
+      ...findersOf(shape).keys(),
       ...Object.keys(shape.heads ?? {}),
       ...[shape.wrappers, shape.groups, shape.attributes, shape.identifiers, slots].flatMap(
         (one) => one ?? [],

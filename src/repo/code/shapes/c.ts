@@ -78,10 +78,7 @@ const withBody =
     node.field("body") ? named(kind)(node) : [];
 
 export const c: Shape = {
-  named: {
-    namespace_definition: "module",
-    concept_definition: "type",
-  },
+  named: { module: "namespace_definition", type: "concept_definition" },
   definitions: {
     function_definition: functionDefinition,
     declaration,

@@ -9,18 +9,13 @@ const fields: Finder = (node) => {
 
 export const csharp: Shape = {
   named: {
-    namespace_declaration: "module",
-    class_declaration: "class",
-    struct_declaration: "class",
-    record_declaration: "class",
-    interface_declaration: "interface",
-    enum_declaration: "type",
-    delegate_declaration: "type",
-    method_declaration: "method",
-    constructor_declaration: "method",
-    destructor_declaration: "method",
-    local_function_statement: "function",
-    event_declaration: "field",
+    module: "namespace_declaration",
+    class: "class_declaration struct_declaration record_declaration",
+    interface: "interface_declaration",
+    type: "enum_declaration delegate_declaration",
+    method: "method_declaration constructor_declaration destructor_declaration",
+    function: "local_function_statement",
+    field: "event_declaration",
   },
   definitions: {
     enum_member_declaration: named("constant", "value"),

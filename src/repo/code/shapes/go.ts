@@ -46,10 +46,7 @@ function only(list: SgNode | null): SgNode | null {
 }
 
 export const go: Shape = {
-  named: {
-    function_declaration: "function",
-    method_elem: "method",
-  },
+  named: { function: "function_declaration", method: "method_elem" },
   definitions: {
     method_declaration: method,
     type_spec: typeSpec,

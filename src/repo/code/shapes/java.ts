@@ -16,21 +16,14 @@ const fields =
 
 export const java: Shape = {
   named: {
-    class_declaration: "class",
-    record_declaration: "class",
-    interface_declaration: "interface",
-    annotation_type_declaration: "interface",
-    enum_declaration: "type",
-    method_declaration: "method",
-    annotation_type_element_declaration: "method",
-    constructor_declaration: "method",
-    compact_constructor_declaration: "method",
-    enum_constant: "constant",
+    class: "class_declaration record_declaration",
+    interface: "interface_declaration annotation_type_declaration",
+    type: "enum_declaration",
+    method:
+      "method_declaration annotation_type_element_declaration constructor_declaration compact_constructor_declaration",
+    constant: "enum_constant",
   },
-  definitions: {
-    field_declaration: fields("field"),
-    constant_declaration: fields("constant"),
-  },
+  definitions: { field_declaration: fields("field"), constant_declaration: fields("constant") },
   isExported: ({ head, inInterface }) => inInterface || /\b(public|protected)\b/.test(head),
   identifiers: ["identifier", "type_identifier"],
   slots: {

@@ -125,17 +125,12 @@ const testCase: Finder = (node) => {
 
 export const javascript: Shape = {
   named: {
-    function_declaration: "function",
-    generator_function_declaration: "function",
-    function_signature: "function",
-    class_declaration: "class",
-    abstract_class_declaration: "class",
-    interface_declaration: "interface",
-    enum_declaration: "type",
-    internal_module: "module",
-    module: "module",
-    method_signature: "method",
-    abstract_method_signature: "method",
+    function: "function_declaration generator_function_declaration function_signature",
+    class: "class_declaration abstract_class_declaration",
+    interface: "interface_declaration",
+    type: "enum_declaration",
+    module: "internal_module module",
+    method: "method_signature abstract_method_signature",
   },
   definitions: {
     type_alias_declaration: named("type", "value"),

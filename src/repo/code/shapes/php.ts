@@ -21,13 +21,12 @@ const assigned: Finder = (node) => {
 
 export const php: Shape = {
   named: {
-    function_definition: "function",
-    method_declaration: "method",
-    class_declaration: "class",
-    interface_declaration: "interface",
-    trait_declaration: "class",
-    enum_declaration: "type",
-    enum_case: "constant",
+    function: "function_definition",
+    method: "method_declaration",
+    class: "class_declaration trait_declaration",
+    interface: "interface_declaration",
+    type: "enum_declaration",
+    constant: "enum_case",
   },
   definitions: {
     const_declaration: constants,

@@ -24,9 +24,7 @@ const functionOrMethod: Finder = (node, isLocal) => {
 };
 
 export const python: Shape = {
-  named: {
-    class_definition: "class",
-  },
+  named: { class: "class_definition" },
   definitions: {
     function_definition: functionOrMethod,
     type_alias_statement: (node) => [

@@ -27,16 +27,8 @@ const call: Finder = (node) => {
 };
 
 export const ruby: Shape = {
-  named: {
-    class: "class",
-    module: "module",
-  },
-  definitions: {
-    method,
-    singleton_method: method,
-    assignment: constant,
-    call,
-  },
+  named: { class: "class", module: "module" },
+  definitions: { method, singleton_method: method, assignment: constant, call },
   heads: { call: "^(attr_\\w+|describe|context|it|specify|test|scenario|feature|RSpec\\.describe)\\b" },
   lineComment: /^#/,
   isExported: ({ name }) => !name.startsWith("_"),

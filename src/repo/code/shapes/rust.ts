@@ -15,13 +15,11 @@ const run: Finder = (node) => {
 
 export const rust: Shape = {
   named: {
-    struct_item: "class",
-    union_item: "class",
-    enum_item: "type",
-    enum_variant: "constant",
-    trait_item: "interface",
-    associated_type: "type",
-    macro_definition: "macro",
+    class: "struct_item union_item",
+    type: "enum_item associated_type",
+    constant: "enum_variant",
+    interface: "trait_item",
+    macro: "macro_definition",
   },
   definitions: {
     function_item: run,
