@@ -264,7 +264,9 @@ function logDestination(stream: NodeJS.WriteStream): { write(line: string): void
   const style = styleOf(stream);
   return {
     write(line) {
-      const { time, level, message, part: _, ...fields } = JSON.parse(line) as Record<string, unknown>;
+      const { time, level, message, part: _, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
+      // The stack is for logs that programs read.
+      const fields = { ...(err !== undefined && { err: Object(err).message ?? err }), ...rest };
       const head = `${String(time).slice(11, 19)} ${String(level).padEnd(5)}`;
       const paint = level === "info" || level === "debug" || level === "trace" ? style.dim : style.alarm;
       const text = plainLine(`${message} ${JSON.stringify(fields)}`.replace(/ \{\}$/, ""));

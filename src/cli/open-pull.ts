@@ -114,7 +114,7 @@ export async function openPull({ pr, repo, publish, env, warn, signal }: PullOpt
       }),
       async publish(result, config) {
         const repositoryUrl = `${webUrl}/${owner}/${name}`;
-        // A person's own words must not count as markers, so only those of this run do.
+        // A person's own words must not count as markers, so only those of this run do. No visible comment of that person is repeated.
         const seal = createSeal(randomBytes(32));
         const outcome = await publishReview({
           result,

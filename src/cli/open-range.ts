@@ -9,43 +9,32 @@ import { AppError } from "../core/errors.ts";
 import { SUBMODULE_EDITED } from "../repo/diff/filter.ts";
 import { createPathMatcher } from "../repo/diff/paths.ts";
 import { openWorkspace } from "../repo/git/object-workspace.ts";
-import { openLocalRange, type ParentState, type Scope, type Uncommitted } from "../repo/git/range.ts";
+import {
+  type LocalRange,
+  type LocalRangeOptions,
+  openLocalRange,
+  type Uncommitted,
+} from "../repo/git/range.ts";
 import { type BaseChoice, SHALLOW_REMEDY } from "../repo/git/repository.ts";
 import { requireGit } from "../repo/git/run-git.ts";
-import type { RevisionPlace, Workspace } from "../repo/git/workspace.ts";
+import type { Workspace } from "../repo/git/workspace.ts";
 import { plural } from "../report/outcome.ts";
 import type { RangeNames } from "../report/terminal.ts";
 import { plainLine } from "../report/terminal-style.ts";
 import type { ReviewResult } from "../tasks/shapes/review-result.ts";
 
 /** A local range. Its temporary folder is removed with it. */
-export interface OpenRange extends AsyncDisposable {
-  place: RevisionPlace;
+export interface OpenRange extends Omit<LocalRange, "names" | "workTree" | "dispose"> {
   workspace: Workspace;
   names: RangeNames;
   /** Absolute paths of the work tree, with and without symbolic links. */
   roots: readonly string[];
-  /** Whether the repository has uncommitted changes, which are not part of the range. */
-  dirty: boolean;
-  /** The uncommitted changes that are part of the range; null if there are none. */
-  uncommitted: Uncommitted | null;
-  /** How many commits of the base the head lacks, if the head has none of its own; else 0. */
-  behind: number;
-  /** Whether the commit before the head is there, if both ends are one commit. */
-  parent: ParentState;
 }
 
-export interface RangeOptions {
-  repo: string;
-  /** Default: `commits`. */
-  scope?: Scope | undefined;
+export interface RangeOptions
+  extends Pick<LocalRangeOptions, "repo" | "scope" | "head" | "indexFile" | "reports"> {
   /** Default: `usualBase`. */
   base?: string | undefined;
-  head: string;
-  /** Absolute path of the index to read. Default: the work tree's. */
-  indexFile?: string | undefined;
-  /** Files that count as ignored: reports of this program. */
-  reports?: readonly string[] | undefined;
   signal: AbortSignal;
 }
 
@@ -239,7 +228,7 @@ function wayOn(range: NoticedRange): string {
 }
 
 /** The configuration of a local range, from the base, because the author of the change controls the head. */
-export interface LocalConfig {
+interface LocalConfig {
   config: EffectiveConfig;
   /** The repository's file at the base; null if there is none and the defaults hold. */
   path: string | null;

@@ -5,7 +5,7 @@ import { splitLines } from "../core/text/cut.ts";
 import type { Workspace } from "../repo/git/workspace.ts";
 import type { SourceLines } from "../report/code-frame.ts";
 import type { ReviewJson } from "../report/json.ts";
-import type { RangeNames } from "../report/terminal.ts";
+import type { TerminalOptions } from "../report/terminal.ts";
 import type { ReviewResult } from "../tasks/shapes/review-result.ts";
 import { programVersion } from "./output.ts";
 
@@ -19,14 +19,7 @@ export function formatOfName(file: string): Format | null {
   return formats.find((format) => format === name) ?? null;
 }
 
-export interface RenderOptions {
-  range: RangeNames;
-  source: SourceLines;
-  colour: boolean;
-  /** Width of prose. */
-  width: number;
-  /** Width of code, on a terminal; if omitted, code is not cut. */
-  codeWidth?: number | undefined;
+export interface RenderOptions extends TerminalOptions {
   /** The exit of the command, for `--format json`. */
   exit?: ReviewJson["exit"] | undefined;
   /** For `--format sarif`: tells this analysis of the commit apart from others. */

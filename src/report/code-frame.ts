@@ -19,6 +19,10 @@ export const anchorOf = ({ start_line, line }: Pick<Finding, "line" | "start_lin
 export const lineRange = (first: number, last: number): string =>
   first === last ? `${first}` : `${first}-${last}`;
 
+/** "line 7", or "lines 7 to 9" */
+export const linesWords = (first: number, last: number): string =>
+  first === last ? `line ${first}` : `lines ${first} to ${last}`;
+
 /** The anchored lines of a finding, from the source if it is available, else from its quote. */
 function anchoredLines(finding: Finding, source: SourceLines): string[] {
   const lines = source(finding.path, finding.side);

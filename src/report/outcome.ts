@@ -1,5 +1,5 @@
 import { holdsSecret, type Severity, severities } from "../core/finding.ts";
-import type { TriedOut } from "../tasks/fix/fix-input.ts";
+import type { FixResult, TriedOut } from "../tasks/fix/fix-input.ts";
 import {
   isComplete,
   type MaskedLine,
@@ -232,6 +232,13 @@ export function maskedSentence(
   const isReported = findings.some(({ finding }) => holdsSecret(finding));
   const others = isReported ? "; so were the reported secrets" : "";
   return `${plural(masked.length, "value")} on ${where} ${look} and ${were} hidden from the model: ${places.join(", ")}${more}${others}`;
+}
+
+/** Why a repair is not applied although there is one. */
+export function whyNotApplied({ rounds, repairs }: Pick<FixResult, "rounds" | "repairs">): string {
+  const isTested = repairs.some(({ test }) => test?.state === "fails");
+  const why = isTested ? "the test of a finding still fails" : "a second look still finds the fault";
+  return rounds > 1 ? `${why}, even after a second attempt` : why;
 }
 
 /** Most commands to name, and most characters of each: the arguments are a model's. */

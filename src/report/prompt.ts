@@ -4,7 +4,7 @@ import { fence, wrapUntrusted } from "../core/text/fence.ts";
 import { withoutCommands } from "../core/text/inert-text.ts";
 import { NOT_SELECTED } from "../repo/diff/filter.ts";
 import { type ReviewResult, unplacedLines } from "../tasks/shapes/review-result.ts";
-import { anchorOf, codeFrame, type SourceLines } from "./code-frame.ts";
+import { anchorOf, codeFrame, linesWords, type SourceLines } from "./code-frame.ts";
 import {
   bodyOf,
   doubtSentence,
@@ -107,7 +107,7 @@ export function quoteOf(finding: Finding, frame = ownLines(finding)): QuotedFind
     ...places.map((place) => `The same in ${onOneLine(place.path)}, ${linesOf(place)}.`),
     ...evidence.map(
       ({ path: file, start_line, end_line, note }) =>
-        `See ${onOneLine(file)}, ${range(start_line, end_line)}: ${note}`,
+        `See ${onOneLine(file)}, ${linesWords(start_line, end_line)}: ${note}`,
     ),
   ];
   return {
@@ -133,11 +133,8 @@ function ownLines(finding: Finding): string {
 
 function linesOf(place: Omit<CodeLocation, "quote">): string {
   const { first, last } = anchorOf(place);
-  return `${range(first, last)}${place.side === "LEFT" ? " of the file before the change, which removed them" : ""}`;
+  return `${linesWords(first, last)}${place.side === "LEFT" ? " of the file before the change, which removed them" : ""}`;
 }
-
-const range = (first: number, last: number) =>
-  first === last ? `line ${first}` : `lines ${first} to ${last}`;
 
 /** A finding between marks that nobody can write in advance. */
 const findingBlock = (finding: QuotedFinding, room?: number) =>

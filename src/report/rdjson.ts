@@ -14,12 +14,7 @@ import { removedNote, ruleOf, sameProblem } from "./sarif.ts";
  * one `Diagnostic` a line. reviewdog 0.18 or later reads all of it. The names are the format's.
  */
 
-const levels: Record<Severity, string> = {
-  critical: "ERROR",
-  high: "ERROR",
-  medium: "WARNING",
-  low: "INFO",
-};
+const levels: Record<Severity, string> = { critical: "ERROR", high: "ERROR", medium: "WARNING", low: "INFO" };
 
 /** Most bytes of a finding's text, of the second look's note, and most other places. */
 const most = { message: 24_000, shortMessage: 6_000, note: 1_000, places: 20 };

@@ -6,7 +6,7 @@ import {
   type ReviewResult,
   unplacedLines,
 } from "../tasks/shapes/review-result.ts";
-import { anchorOf } from "./code-frame.ts";
+import { anchorOf, linesWords } from "./code-frame.ts";
 import { bodyOf, doubtSentence, markSentence, noteOf, proofPart } from "./finding-words.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";
 import { untrustedBlock, untrustedLine } from "./safe-markdown.ts";
@@ -200,7 +200,8 @@ const withoutLinks = (text: string) => text.replace(/\](?=\()/g, "] ");
 
 /** SARIF describes one version of a file; a removed line has no place in the version at head. */
 function locationOf(place: Omit<CodeLocation, "quote">) {
-  const region = place.side === "LEFT" ? {} : { region: regionOf(place) };
+  const { first: startLine, last: endLine } = anchorOf(place);
+  const region = place.side === "LEFT" ? {} : { region: { startLine, endLine } };
   return {
     physicalLocation: { artifactLocation: { uri: uriOf(place.path), uriBaseId: "SRCROOT" }, ...region },
   };
@@ -212,18 +213,12 @@ export const sameProblem = (place: Omit<CodeLocation, "quote">): string =>
 /** The place of a removed line, which no format for one version of a file can express. */
 export function removedNote(place: Omit<CodeLocation, "quote">): string {
   const { first, last } = anchorOf(place);
-  const lines = first === last ? `line ${first}` : `lines ${first} to ${last}`;
-  return `This is about ${lines} of the merge base, which the change removes.`;
+  return `This is about ${linesWords(first, last)} of the merge base, which the change removes.`;
 }
-
-const regionOf = ({ start_line, line }: Omit<CodeLocation, "quote">) => ({
-  startLine: start_line ?? line,
-  endLine: line,
-});
 
 function fixesOf(finding: Finding) {
   if (finding.suggestion === null || finding.side === "LEFT") return {};
-  const { startLine, endLine } = regionOf(finding);
+  const { first: startLine, last: endLine } = anchorOf(finding);
   // A region without columns ends before its last line break; deleting whole lines must include that line break.
   const deletedRegion =
     finding.suggestion === ""

@@ -199,6 +199,7 @@ export interface TerminalOptions {
   range: RangeNames;
   source: SourceLines;
   colour: boolean;
+  /** Width of prose. */
   width: number;
   /** Width of code on a terminal. Default: code is never cut. */
   codeWidth?: number | undefined;

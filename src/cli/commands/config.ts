@@ -152,8 +152,10 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   const read = (file: string) => readText(join(workTree, file), signal);
   let root: { file: string; text: string } | null = null;
   for (const file of rootPaths) {
-    const text: string | null = root === null ? await read(file) : null;
-    if (text !== null) root = { file, text };
+    const text = await read(file);
+    if (text === null) continue;
+    root = { file, text };
+    break;
   }
   const own = root === null ? null : parseRepoConfig(root.text, { isStrict: true });
   const regular = async (names: readonly string[]) => {

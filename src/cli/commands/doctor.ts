@@ -205,7 +205,7 @@ async function checkGitHub(env: Env): Promise<Diagnosis> {
   return ok(`${env.github.host} knows the App ${slug}`);
 }
 
-/** Asks the configured models for a short answer. */
+/** Probes each model of the environment and the fallback once, and says which protocol will be used. Rejects for a bad address. */
 export async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
   if (env.model === null) {
     return warn(
@@ -213,7 +213,18 @@ export async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnos
       "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL.",
     );
   }
-  return checkModels({ ...env, model: env.model }, signal);
+  const { name, verifyName, fallback } = env.model;
+  const modelled: ModelledEnv = { ...env, model: env.model };
+  const named = new Map([[name, "HUNKWISE_MODEL"]]);
+  if (verifyName !== name) named.set(verifyName, "HUNKWISE_VERIFY_MODEL");
+  const diagnoses: Diagnosis[] = [];
+  for (const [one, variable] of named) diagnoses.push(await check(modelled, one, variable, signal));
+  if (fallback) {
+    const found = await check({ ...env, model: fallback }, fallback.name, "HUNKWISE_FALLBACK_MODEL", signal);
+    diagnoses.push(asFallback(found));
+  }
+  const worst = diagnoses.find(({ state }) => state === "fail") ?? diagnoses[0];
+  return { state: "ok", remedy: null, ...worst, says: diagnoses.map(({ says }) => says).join("; ") };
 }
 
 async function lookForSandbox({ sandbox: { readable, hidden } }: Env, signal: AbortSignal) {
@@ -282,21 +293,6 @@ export const checks: readonly DoctorCheck[] = [
   { name: "sandbox", run: needsEnv(checkSandbox, sandbox) },
   { name: "proofs", run: needsEnv(checkProofs, sandbox, proofs) },
 ];
-
-/** Probes each model of the environment and the fallback once, and says which protocol will be used. Rejects for a bad address. */
-export async function checkModels(env: ModelledEnv, signal: AbortSignal): Promise<Diagnosis> {
-  const { name, verifyName, fallback } = env.model;
-  const named = new Map([[name, "HUNKWISE_MODEL"]]);
-  if (verifyName !== name) named.set(verifyName, "HUNKWISE_VERIFY_MODEL");
-  const diagnoses: Diagnosis[] = [];
-  for (const [one, variable] of named) diagnoses.push(await check(env, one, variable, signal));
-  if (fallback) {
-    const withFallback = { ...env, model: fallback };
-    diagnoses.push(asFallback(await check(withFallback, fallback.name, "HUNKWISE_FALLBACK_MODEL", signal)));
-  }
-  const worst = diagnoses.find(({ state }) => state === "fail") ?? diagnoses[0];
-  return { state: "ok", remedy: null, ...worst, says: diagnoses.map(({ says }) => says).join("; ") };
-}
 
 /** Maximum model names shown; a provider may have hundreds. */
 const MOST_NAMES = 8;

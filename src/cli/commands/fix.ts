@@ -8,7 +8,7 @@ import { withOverrides } from "../../config/overrides.ts";
 import { programPath } from "../../config/process-env.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
 import { Finding } from "../../core/finding.ts";
-import { plural, triedWords } from "../../report/outcome.ts";
+import { plural, triedWords, whyNotApplied } from "../../report/outcome.ts";
 import { plainLine } from "../../report/terminal-style.ts";
 import type { CommittedFix } from "../../server/jobs/commands/commit-fix.ts";
 import { type FixInput, FixResult, type FixTarget, Repair, TriedOut } from "../../tasks/fix/fix-input.ts";
@@ -88,6 +88,8 @@ export function toFixJson({ fix, targets, head, made, patch }: JudgedFix): FixJs
 
 /** The same as lines for the user, without the patch. Untrusted text. */
 export function fixLines({ fix, targets, made }: JudgedFix): string[] {
+  const whyNone =
+    fix.edits.length === 0 ? "Nothing was repaired." : `There is no patch: ${whyNotApplied(fix)}.`;
   return [
     ...fix.repairs.map((repair) => repairLine(repair, targets)),
     ...(fix.edits.length > 0 ? [triedWords(fix.tried_out, (text) => `'${text}'`)] : []),
@@ -95,7 +97,7 @@ export function fixLines({ fix, targets, made }: JudgedFix): string[] {
     ...(made.kind === "refused" ? made.refusals : []).map(
       ({ path, reason }) => `refused: ${path === null ? "" : `${path}: `}${reason}`,
     ),
-    ...(made.kind === "none" ? [whyNone(fix)] : []),
+    ...(made.kind === "none" ? [whyNone] : []),
   ];
 }
 
@@ -108,15 +110,6 @@ function repairLine({ id, repaired, note, check, test }: Repair, targets: readon
   const looked = check === null ? "" : ` (second look: ${check.state}: ${check.reason})`;
   const tested = test ? ` (its test: ${testStates[test.state]}${test.reason && `: ${test.reason}`})` : "";
   return `${how}: ${place} ${title}: ${note || "the model stopped without a result"}${looked}${tested}`;
-}
-
-function whyNone({ edits, rounds, repairs }: FixResult): string {
-  if (edits.length === 0) return "Nothing was repaired.";
-  const again = rounds > 1 ? ", even after a second attempt" : "";
-  const why = repairs.some(({ test }) => test?.state === "fails")
-    ? "the test of a finding still fails"
-    : "a second look still finds the fault";
-  return `There is no patch: ${why}${again}.`;
 }
 
 const reportedTarget = (targets: readonly FixTarget[], id: string) =>

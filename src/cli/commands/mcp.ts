@@ -193,7 +193,7 @@ async function answer(
     (await dirty) ? UNCOMMITTED : null,
     emptyNotice(range),
     ...leftOut(range),
-    modelFault && `The model failed: ${plainLine(modelFault)}`,
+    modelFault === null ? null : `The model failed: ${plainLine(modelFault)}`,
     // Said once: the public warning says less than the fault.
     ...reviewed.warnings.filter((one) => modelFault === null || !isModelErrorWarning(one)),
   ].filter((warning) => warning !== null);

@@ -146,7 +146,7 @@ const columnsBy = (by: Breakdown) =>
       : outcomeColumns;
 
 /** The insights for people at a terminal: the whole period in sentences, then a table. */
-export function renderReport(insights: Insights, by: Breakdown, style: Style, explains = false): string {
+function renderReport(insights: Insights, by: Breakdown, style: Style, explains = false): string {
   const { period, weeks, totals } = insights;
   const head = style.bold(
     `Reviews from ${period.from} to ${period.to} (${plural(weeks.length, "week")}, UTC)`,

@@ -116,13 +116,18 @@ async function serveApp(
   const { startServer } = await import("../../server/webhooks/server.ts");
   const app = await openApp(env, credentials, log, signal);
   const { stores, probot, health, metrics } = app;
+  const { queue } = stores;
   const onDelivery = metrics && { onDelivery: metrics.delivery };
-  await work(env, app, signal, async (onAccepted) => {
-    const pages = await openPages(env, app, onAccepted);
-    const { queue } = stores;
-    const server = await startServer({ env, queue, log, probot, onAccepted, health, pages, ...onDelivery });
-    return { close: () => Promise.all([server.close(), pages.close()]) };
-  });
+  let pages: Awaited<ReturnType<typeof openPages>> | undefined;
+  try {
+    await work(env, app, signal, async (onAccepted) => {
+      pages = await openPages(env, app, onAccepted);
+      return startServer({ env, queue, log, probot, onAccepted, health, pages, ...onDelivery });
+    });
+  } finally {
+    // After the server: a page that is being sent reads the database.
+    await pages?.close();
+  }
 }
 
 /** The pages for people. Without the variables for log-in there is one page, which says how to set them. */

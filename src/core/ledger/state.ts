@@ -16,8 +16,8 @@ export const HASH_CHARACTERS = PATH_CHARACTERS + 12;
 
 /**
  * What earlier reviews have read, by content. `change`: a hash for each run of added and removed lines, without context and position, after a
- * hash of the file's first name. `file`: one hash for each file that was all read, beyond 2,000 runs. Hyphens after a file's name: an earlier
- * finding in it must still be looked at.
+ * hash of the file's first name; equal ones occur as often as they were read. `file`: one hash for each file that was all read, beyond 2,000
+ * runs. Hyphens after a file's name, which no content has: an earlier finding in it must still be looked at.
  */
 export const Reviewed = z.strictObject({
   unit: z.enum(["change", "file"]),

@@ -318,11 +318,7 @@ function repositoryRules({ checkRuns }: OwnIds): AllowedRequest[] {
 function pullRules(pull: number, { reviews, lineComments, comments }: OwnIds): AllowedRequest[] {
   const isComment = ({ event }: Body) => event === undefined || event === "COMMENT";
   return [
-    {
-      to: `POST pulls/${pull}/reviews`,
-      keys: ["commit_id", "event", "body", "comments"],
-      where: isComment,
-    },
+    { to: `POST pulls/${pull}/reviews`, keys: ["commit_id", "event", "body", "comments"], where: isComment },
     { to: `PUT pulls/${pull}/reviews/{id}`, keys: ["body"], where: (_, id) => reviews.has(id) },
     { to: `DELETE pulls/${pull}/reviews/{id}`, keys: [], where: (_, id) => reviews.has(id) },
     { to: `POST pulls/${pull}/comments`, keys: ["commit_id", "path", "body", "subject_type"] },
@@ -340,6 +336,9 @@ export function resolvingReach({ threads }: OwnIds): Reach {
       call.path === "/graphql" && isGraphql(call, resolvingMutation, ({ id }) => threads.has(String(id))),
   );
 }
+
+/** A single request, by its whole path. */
+const only = (rule: AllowedRequest): Reach => onlyIf((call) => isAmong([rule], call, call.path));
 
 /** Branch names that `/remember` uses. */
 const ownBranch = /^hunkwise\/(?:remember|demote)-[\w-]+$/;
@@ -428,20 +427,10 @@ export const userReach: Reach = onlyIf(
 );
 
 /** Exchanges the code of a person who logs in; below the root of the pages, not of the API. */
-export const exchangeReach: Reach = onlyIf((call) =>
-  isAmong(
-    [
-      {
-        to: "POST /login/oauth/access_token",
-        keys: ["client_id", "client_secret", "code", "code_verifier"],
-      },
-    ],
-    call,
-    call.path,
-  ),
-);
+export const exchangeReach: Reach = only({
+  to: "POST /login/oauth/access_token",
+  keys: ["client_id", "client_secret", "code", "code_verifier"],
+});
 
 export const revokingReach = (clientId: string): Reach =>
-  onlyIf((call) =>
-    isAmong([{ to: `DELETE /applications/${clientId}/token`, keys: ["access_token"] }], call, call.path),
-  );
+  only({ to: `DELETE /applications/${clientId}/token`, keys: ["access_token"] });

@@ -226,7 +226,7 @@ async function issue(
   return found.number === number ? { ...found, body: found.body ?? "" } : undefined;
 }
 
-const most = { checks: 10, annotations: 50 };
+const most = { checkPages: 3, checks: 10, annotations: 50 };
 
 /** `cancelled` and `stale` say nothing about the code. */
 const failures = new Set(["failure", "timed_out", "action_required", "startup_failure"]);
@@ -265,18 +265,21 @@ async function failedChecks(options: RepositoryApiOptions, headSha: string): Pro
   return [...(await Promise.all(checks)), ...statuses].slice(0, most.checks);
 }
 
-/** Among the latest 100. */
 async function failedRuns(
   { client, owner, repo, app }: RepositoryApiOptions,
   ref: string,
 ): Promise<CheckRunShape[]> {
-  const asked = { owner, repo, ref, status: "completed", filter: "latest", per_page: 100 } as const;
-  const { data } = await client.rest.checks.listForRef(asked);
-  // In GitHub Actions, the checks of all workflows are of the same App.
-  const isOwn = (run: CheckRunShape) => run.app?.id === app.id && run.name === checkName;
-  return read(CheckRuns, data, "check runs").check_runs.filter(
-    (run) => failures.has(run.conclusion ?? "") && !isOwn(run),
-  );
+  const failed: CheckRunShape[] = [];
+  for (let page = 1; page <= most.checkPages; page++) {
+    const asked = { owner, repo, ref, status: "completed", filter: "latest", per_page: 100, page } as const;
+    const { data } = await client.rest.checks.listForRef(asked);
+    const runs = read(CheckRuns, data, "check runs").check_runs;
+    // In GitHub Actions, the checks of all workflows are of the same App.
+    const isOwn = (run: CheckRunShape) => run.app?.id === app.id && run.name === checkName;
+    failed.push(...runs.filter((run) => failures.has(run.conclusion ?? "") && !isOwn(run)));
+    if (runs.length < 100 || failed.length >= most.checks) break;
+  }
+  return failed;
 }
 
 async function annotationsOf(

@@ -157,7 +157,7 @@ async function upsert(
 ): Promise<Upserted> {
   const { head } = key;
   const externalId = checkRunKey(key);
-  const done: Omit<Upserted, "problem"> = { id: undefined, found: false, kept: false, before: [] };
+  let done: Omit<Upserted, "problem"> = { id: undefined, found: false, kept: false, before: [] };
   const problem = await withoutPermission(async () => {
     const wanted = await content();
     let isCurrent = false;
@@ -167,7 +167,7 @@ async function upsert(
       before ??= runs;
       const [existing, ...doubles] = runsOf(runs, externalId);
       const kept = existing !== undefined && keep(existing);
-      Object.assign(done, { id: existing?.id, found: existing !== undefined, kept, before });
+      done = { id: existing?.id, found: existing !== undefined, kept, before };
       // A late worker must not reopen what was concluded meanwhile.
       isCurrent =
         kept ||
@@ -412,13 +412,14 @@ function titleOf(other: number | null, conclusion: Conclusion | null, title: str
 const oneCheck = "GitHub shows one check for each commit";
 
 function whyOther(other: number | null, conclusion: Conclusion | null, own: Own): string {
-  if (conclusion === null)
-    return `This check run waits for ${awaitedReview(other)}, which is not finished: ${oneCheck}.`;
-  const source =
-    other === null
-      ? "a newer review of this pull request"
-      : `pull request #${other}, which has the same head commit`;
-  return `The conclusion "${conclusion}" comes from ${source}. ${oneCheck}, the worst of the open pull requests with it. This review's own conclusion is "${own.conclusion}".`;
+  const ownPart = `This review's own conclusion is "${own.conclusion}".`;
+  if (other === null)
+    return conclusion === null
+      ? "Another review of this pull request is not finished. This check run waits for it, because it is about another base branch or about no review."
+      : `The conclusion "${conclusion}" comes from a newer review of this pull request, which has its own check run. ${ownPart}`;
+  return conclusion === null
+    ? `Pull request #${other} has the same head commit, and its review is not finished. ${oneCheck}, so this check run waits.`
+    : `The conclusion "${conclusion}" comes from pull request #${other}, which has the same head commit. ${oneCheck}, so this check run shows the worst conclusion of the open pull requests. ${ownPart}`;
 }
 
 /** Most rounds. Other workers rarely change a commit meanwhile, and each of them does this too. */

@@ -22,6 +22,7 @@ import {
   figures,
   howToAccept,
   section,
+  settledWords,
   skippedSection,
   unreadSection,
 } from "./markdown-parts.ts";
@@ -228,13 +229,6 @@ function foundWords(result: ReviewResult, found: readonly HeldFinding[], earlier
   ];
   if (found.length === 0 && earlier === 0) return nothingFound(result);
   return words.filter((part) => part !== "").join(", ");
-}
-
-/** "2 fixed", "1 dismissed". */
-function settledWords({ fixed = 0, dismissed = 0 }: AroundConclusion): string[] {
-  return Object.entries({ fixed, dismissed }).flatMap(([what, count]) =>
-    count > 0 ? [`${thousands(count)} ${what}`] : [],
-  );
 }
 
 function settledSentence(around: AroundConclusion): string {

@@ -25,7 +25,10 @@ export function currentLedger(api: LedgerSource): Promise<Ledger> {
   });
 }
 
-/** Our texts that repeat an older one with the same marker, from a worker that did not know the first, or a request that seemed lost. */
+/**
+ * Our texts that repeat an older one. Each marker is written once, so a second text with the same one is from a worker that did not know the
+ * first, or from a request that seemed lost. The oldest stays.
+ */
 export function doublesAmong<T extends OwnText>(texts: readonly T[]): T[] {
   const seen = new Set<string>();
   return texts
@@ -40,7 +43,9 @@ export function doublesAmong<T extends OwnText>(texts: readonly T[]): T[] {
 }
 
 /** By kind of marker, what makes two texts the same; null: nothing does. */
-const identifying: Record<Marker["kind"], readonly string[] | null> = {
+const identifying: {
+  [Kind in Marker["kind"]]: readonly (keyof Extract<Marker, { kind: Kind }>)[] | null;
+} = {
   review: ["head", "trigger"],
   finding: ["head", "trigger", "id"],
   summary: [],

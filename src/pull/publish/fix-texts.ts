@@ -2,7 +2,7 @@ import { formatMarker, stripMarkers } from "../../core/ledger/marker.ts";
 import { byteLength, cutAtLine } from "../../core/text/cut.ts";
 import { fence } from "../../core/text/fence.ts";
 import { inertMessage, withoutCommands } from "../../core/text/inert-text.ts";
-import { plural, triedWords } from "../../report/outcome.ts";
+import { plural, triedWords, whyNotApplied } from "../../report/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../../report/safe-markdown.ts";
 import type { Refusal } from "../../tasks/fix/check-edits.ts";
 import type { FixResult, Repair } from "../../tasks/fix/fix-input.ts";
@@ -91,7 +91,8 @@ const isDone = ({ end }: FixReport) => !["refused", "moved", "settled", "closed"
 function heading({ end, fix }: FixReport): string {
   switch (end.kind) {
     case "none":
-      return fix.edits.length === 0 ? "Nothing was changed." : notApplied(fix);
+      if (fix.edits.length === 0) return "Nothing was changed.";
+      return `I made a repair and **did not push it**: ${whyNotApplied(fix)}.`;
     case "refused":
       return [
         "I made a repair and **did not push it**, because a fix may not make these changes:",
@@ -112,14 +113,6 @@ function heading({ end, fix }: FixReport): string {
     case "patch":
       return `I could not push the repair: ${untrustedLine(end.why, mostLineBytes)}. Here it is as a patch for \`git apply\`.`;
   }
-}
-
-function notApplied({ rounds, repairs }: FixResult): string {
-  const again = rounds > 1 ? ", even after a second attempt" : "";
-  const why = repairs.some(({ test }) => test?.state === "fails")
-    ? "the test of a finding still fails"
-    : "a second look still finds the fault";
-  return `I made a repair and **did not push it**: ${why}${again}.`;
 }
 
 function repairLine({ id, repaired, note, check, test }: Repair, report: FixReport): string {

@@ -151,6 +151,12 @@ function encodePath(path: string): string {
     .join("/");
 }
 
+/** "2 fixed", "1 dismissed" */
+export const settledWords = ({ fixed = 0, dismissed = 0 }: { fixed?: number; dismissed?: number }) =>
+  Object.entries({ fixed, dismissed }).flatMap(([what, count]) =>
+    count > 0 ? [`${thousands(count)} ${what}`] : [],
+  );
+
 /** Bytes for each list of files or findings, or less if there is less room. */
 const mostListBytes = 3_000;
 

@@ -1,7 +1,7 @@
 import type { CodeLocation, Evidence, Finding, Severity } from "../../core/finding.ts";
 import { byteLength, cutAtLine, cutBytes } from "../../core/text/cut.ts";
 import { escapeInvisible } from "../../core/text/escape-invisible.ts";
-import { lineRange } from "../../report/code-frame.ts";
+import { anchorOf, lineRange, linesWords } from "../../report/code-frame.ts";
 import {
   bodyOf,
   doubtSentence,
@@ -58,8 +58,8 @@ export function annotatedFinding(details: string): string | undefined {
 
 /** The unescaped suggestion, for copying, and how the finding was checked. */
 function detailsOf(finding: Finding): string {
-  const { suggestion, line, start_line, rule } = finding;
-  const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
+  const { suggestion, rule } = finding;
+  const { first, last } = anchorOf(finding);
   const note = plainLine(noteBesideEvidence(finding) ?? "", mostLookBytes);
   const proof = plainLine(testSentence(finding), mostLookBytes);
   const checked = [
@@ -71,7 +71,7 @@ function detailsOf(finding: Finding): string {
   ];
   return [
     ...(rule === undefined ? [] : [`Rule of this repository: ${plainLine(rule, mostNoteBytes)}`]),
-    ...(suggestion === null ? [] : [`Replace ${lines} with:\n\n${suggestion}`]),
+    ...(suggestion === null ? [] : [`Replace ${linesWords(first, last)} with:\n\n${suggestion}`]),
     ...otherPlaces(finding),
     checked.join("\n"),
   ].join("\n\n");

@@ -5,6 +5,7 @@ import { formatMarker, stripMarkers } from "../../core/ledger/marker.ts";
 import { byteLength } from "../../core/text/cut.ts";
 import { fence } from "../../core/text/fence.ts";
 import type { PublicText } from "../../core/text/inert-text.ts";
+import { anchorOf, linesWords } from "../../report/code-frame.ts";
 import {
   bodyOf,
   doubtOf,
@@ -141,7 +142,7 @@ const bytesOf = (parts: readonly string[]) => parts.reduce((sum, part) => sum + 
  * `missing`: why the proposed lines are omitted; empty if they are shown or there are none.
  */
 function suggestionBlock(finding: Finding, spot: Spot, maxBytes: number): Record<"text" | "missing", string> {
-  const { suggestion, side, line, start_line } = finding;
+  const { suggestion, side } = finding;
   if (suggestion === null || side !== "RIGHT") return { text: "", missing: "" };
   if (byteLength(suggestion) > maxBytes) return { text: "", missing: "it is too long to be shown here" };
   const missing = whyNotPosted(suggestion, finding.quote);
@@ -149,8 +150,8 @@ function suggestionBlock(finding: Finding, spot: Spot, maxBytes: number): Record
   // The last line may be empty.
   const lines = suggestion === "" ? "" : `${suggestion}\n`;
   if (spot.kind === "line") return { text: fence(lines, "suggestion"), missing: "" };
-  const place = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
-  return { text: `Replace ${place} with:\n\n${fence(lines)}`, missing: "" };
+  const { first, last } = anchorOf(finding);
+  return { text: `Replace ${linesWords(first, last)} with:\n\n${fence(lines)}`, missing: "" };
 }
 
 function checkedBlock(

@@ -12,7 +12,6 @@ import {
   outcomeSentence,
   plural,
   summaryOf,
-  thousands,
 } from "../../report/outcome.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../../report/safe-markdown.ts";
 import { graveRejections, type ReviewResult, unplacedTexts } from "../../tasks/shapes/review-result.ts";
@@ -30,6 +29,7 @@ import {
   reviewableFiles,
   roundWords,
   section,
+  settledWords,
   severityBadge,
   skippedSection,
   unreadSection,
@@ -245,7 +245,10 @@ function quietLine(input: SummaryInput): string {
   const { coverage } = input.result;
   const { hunks_total, files_skipped } = coverage;
   const about = [...settledSections(input, room.list), footer(input, room.list)].join("\n\n");
-  const settled = settledWords(input);
+  const dismissed = input.dismissed.length + dismissedByNumber(input).length;
+  const settled = settledWords({ fixed: input.fixedCount, dismissed })
+    .map((words) => `, ${words}`)
+    .join("");
   if (hunks_total === 0) {
     return details(`Hunkwise: this change has no hunks to review${settled}`, about);
   }
@@ -254,13 +257,6 @@ function quietLine(input: SummaryInput): string {
   const read = round === "" ? `${extent} read` : `${extent} read (${round})`;
   const skipped = files_skipped.length > 0 ? `, ${plural(files_skipped.length, "file")} skipped` : "";
   return details(`✅ Hunkwise found no problems: ${read}${skipped}${settled}`, about);
-}
-
-function settledWords(input: SummaryInput): string {
-  const { fixedCount } = input;
-  const dismissed = input.dismissed.length + dismissedByNumber(input).length;
-  const fixed = fixedCount > 0 ? `, ${thousands(fixedCount)} fixed` : "";
-  return dismissed > 0 ? `${fixed}, ${thousands(dismissed)} dismissed` : fixed;
 }
 
 function headline(input: SummaryInput): string {

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { extensionOf, type Grammar, grammarOf, grammarsOf, loadAstGrep } from "./languages.ts";
 import { createLayoutSource } from "./layout-source.ts";
 import { shapes } from "./shapes/all-shapes.ts";
-import { once, type Source } from "./source.ts";
+import { memo, once, type Source } from "./source.ts";
 import { CachedNode, extentOf, indexLines } from "./tree.ts";
 import { createTreeSource } from "./tree-source.ts";
 
@@ -98,7 +98,7 @@ export interface ParsedText {
   tree: ParsedTree | null;
 }
 
-export interface ParsedTree {
+interface ParsedTree {
   /** The name of its grammar in ast-grep. */
   dialect: string;
   /** First and last line, from 1, of each top-level statement and comment. */
@@ -146,7 +146,7 @@ async function readText(path: string, text: string): Promise<ParsedText | null> 
   const astGrep = await loadAstGrep();
   const root = new CachedNode((await astGrep.parseAsync(grammar.dialect, text)).root());
   if (isDeep(root, text)) return byLayout();
-  const hasKind = kindsOf(grammar.dialect, astGrep.kind);
+  const hasKind = kindsOf(astGrep)(grammar.dialect);
   const shape = shapes[grammar.language];
   const index = indexLines(text);
   const source = createTreeSource({ path, text, root, index, shape, hasKind });
@@ -164,21 +164,10 @@ async function readText(path: string, text: string): Promise<ParsedText | null> 
   return { source, tree: { dialect: grammar.dialect, statements, isSound, faultLine } };
 }
 
-/** Known kinds, by dialect: each query of the parser costs as much as parsing a word. */
-const knownKinds = new Map<string, Map<string, boolean>>();
-
-function kindsOf(dialect: string, number: (dialect: string, kind: string) => number) {
-  const known = knownKinds.get(dialect) ?? new Map<string, boolean>();
-  knownKinds.set(dialect, known);
-  return (kind: string): boolean => {
-    let has = known.get(kind);
-    if (has === undefined) {
-      has = number(dialect, kind) !== 0;
-      known.set(kind, has);
-    }
-    return has;
-  };
-}
+/** Whether a dialect has a kind. Each query of the parser costs as much as parsing a word. */
+const kindsOf = memo((astGrep: Awaited<ReturnType<typeof loadAstGrep>>) =>
+  memo((dialect: string) => memo((kind: string) => astGrep.kind(dialect, kind) !== 0)),
+);
 
 /** Only blanks before the word: with line feeds, they would be matched again from each empty line. */
 const cppWords = /^[ \t]*(class|namespace|template|public:|private:|using)\b|\b\w+::\w/m;

@@ -1,5 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
-import { type DefinitionKind, shortText } from "./source.ts";
+import { type DefinitionKind, memo, shortText } from "./source.ts";
 
 /** A definition that a node contains. */
 export interface FoundDefinition {
@@ -51,25 +51,28 @@ interface Visibility {
 
 /** A language as tables of the node kinds of its grammars. Kinds that a dialect does not have are ignored for it. */
 export interface Shape {
-  /** Nodes that define the name in their field `name`. Their head ends before the field `body`. */
-  named: Readonly<Record<string, DefinitionKind>>;
+  /** Nodes that define the name in their field `name`, with blanks between. Their head ends before the field `body`. */
+  named: Readonly<Partial<Record<DefinitionKind, string>>>;
   /** All other nodes that define names. */
   definitions: Readonly<Record<string, Finder>>;
   /** For each kind, a regular expression that the text of a node must match. */
   heads?: Readonly<Record<string, string>>;
   /** Nodes around a definition that belong to it, with their lines. */
-  wrappers: readonly string[];
+  wrappers?: readonly string[];
   /** Nodes around a definition that begin with it and may contain others. */
-  groups: readonly string[];
+  groups?: readonly string[];
   /** Nodes before a definition that belong to it. */
-  attributes: readonly string[];
-  /** The beginning of a line that is a comment. */
-  lineComment: RegExp;
+  attributes?: readonly string[];
+  /** The beginning of a line that is a comment; default: two slashes. */
+  lineComment?: RegExp;
   isExported(definition: Visibility): boolean;
   exportList?(text: string): Set<string>;
   identifiers: readonly string[];
-  /** The role of a name by its position: `parent.field`, `parent.#0` (first named child), `parent.#last`, `parent>kind` or `parent.*`. */
-  slots: Readonly<Record<string, Slot>>;
+  /**
+   * For each role, the positions of names that have it, with blanks between: `parent.field`, `parent.#0` (first named child), `parent.#last`,
+   * `parent>kind`, or `parent.*` for all others.
+   */
+  slots: Readonly<Partial<Record<Slot, string>>>;
   /** The kind of a macro's arguments. */
   tokenTree?: string;
   /** Whether an assignment declares a variable of the function around. */
@@ -90,6 +93,14 @@ export function named(
     return name ? [{ kind, name, body: firstField(node, bodies.length > 0 ? bodies : ["body"]) }] : [];
   };
 }
+
+/** The finders of a language, by the kind of the node that defines. */
+export const findersOf = memo((shape: Shape): ReadonlyMap<string, Finder> => {
+  const plain = Object.entries(shape.named).flatMap(([kind, nodes]) =>
+    nodes.split(" ").map((node) => [node, named(kind as DefinitionKind)] as const),
+  );
+  return new Map([...plain, ...Object.entries(shape.definitions)]);
+});
 
 export function firstField(node: SgNode, fields: readonly string[]): SgNode | null {
   for (const field of fields) {

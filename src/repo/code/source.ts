@@ -118,6 +118,15 @@ export function once<T>(compute: () => T): () => T {
   };
 }
 
+/** Computes the value of each key once, on first use. */
+export function memo<Key, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+  const known = new Map<Key, Value>();
+  return (key) => {
+    if (!known.has(key)) known.set(key, compute(key));
+    return known.get(key) as Value;
+  };
+}
+
 /** The items on lines from `start` to `end`, in order. */
 export const within = <T extends { line: number }>(all: readonly T[], start: number, end: number): T[] =>
   all.filter(({ line }) => line >= start && line <= end).sort((a, b) => a.line - b.line);

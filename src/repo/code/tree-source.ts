@@ -2,7 +2,7 @@ import type { SgNode } from "@ast-grep/napi";
 import { bindingsOf, bindingsOfImports } from "./bindings.ts";
 import { isTypeName, typeNameOf, wordsDeclaring } from "./declared-types.ts";
 import { importsOf, isGo, isPython, isScript } from "./imports.ts";
-import { type Finder, type FoundDefinition, firstField, named, type Shape, type Slot } from "./shape.ts";
+import { type FoundDefinition, findersOf, firstField, type Shape, type Slot } from "./shape.ts";
 import {
   type Binding,
   type Call,
@@ -10,6 +10,7 @@ import {
   type DefinitionKind,
   definitionsAt,
   type Import,
+  memo,
   Nesting,
   once,
   type Reference,
@@ -90,7 +91,7 @@ function define(one: Candidate, found: FoundDefinition, outer: Definition | null
     kind,
     start,
     end,
-    docStart: docStartOf(index.lines, start, shape.lineComment),
+    docStart: docStartOf(index.lines, start, shape.lineComment ?? /^\/\//),
     signatureEnd: Math.min(end, index.lineAt(lastInk(index.text, from, headEnd))),
     container: found.container ?? (isMember ? outer.name : null),
     exported: kind !== "test" && isOwn && isSeen,
@@ -111,7 +112,7 @@ function candidatesOf(nodes: readonly Located[], index: LineIndex, shape: Shape)
   return nodes.flatMap((own) => {
     while ((around.at(-1)?.to ?? Number.POSITIVE_INFINITY) <= own.from) around.pop();
     const isLocal = around.at(-1)?.isRun ?? false;
-    const all = finderOf(own.kind, shape)?.(own.node, isLocal) ?? [];
+    const all = findersOf(shape).get(own.kind)?.(own.node, isLocal) ?? [];
     const found = all.filter(({ name }) => name !== "");
     const [first] = found;
     if (!first) return [];
@@ -120,11 +121,6 @@ function candidatesOf(nodes: readonly Located[], index: LineIndex, shape: Shape)
     const [start, end] = [index.lineAt(from), index.lineAt(Math.max(from, to - 1))];
     return [{ found, start, end, from, at: own.from, to, type: writtenType(own.node, index) }];
   });
-}
-
-function finderOf(kind: string, shape: Shape): Finder | undefined {
-  const plain = shape.named[kind];
-  return plain ? named(plain) : shape.definitions[kind];
 }
 
 const typedKinds: readonly DefinitionKind[] = ["function", "method", "constant", "variable", "field", "type"];
@@ -165,10 +161,12 @@ function reachOf(own: Located, { lineAt, text }: LineIndex, shape: Shape): Exten
   for (let level = 0; level < maximumAround; level++) {
     const around = outer.parent();
     const kind = String(around?.kind() ?? "");
-    const isWrapper = shape.wrappers.includes(kind);
-    if (!around || !(isWrapper || shape.groups.includes(kind))) break;
+    const [isWrapper, isGroup] = [shape.wrappers, shape.groups].map(
+      (kinds) => kinds?.includes(kind) === true,
+    );
+    if (!around || !(isWrapper || isGroup)) break;
     const extent = extentOf(around);
-    if (shape.groups.includes(kind) && lineAt(extent.from) !== lineAt(from)) break;
+    if (isGroup && lineAt(extent.from) !== lineAt(from)) break;
     // A group may contain more after its first node, which does not belong to this definition.
     if (isWrapper && lineAt(extent.to) >= lineAt(to) && outer === own.node) to = extent.to;
     from = extent.from;
@@ -178,7 +176,7 @@ function reachOf(own: Located, { lineAt, text }: LineIndex, shape: Shape): Exten
 }
 
 /** The start of the attributes before a node, or of the node itself. A query of the previous node costs as much as one of the parent. */
-function withAttributes(node: SgNode, start: number, text: string, { attributes }: Shape): number {
+function withAttributes(node: SgNode, start: number, text: string, { attributes = [] }: Shape): number {
   let from = start;
   const isFirst = /[;{}]\s*$/.test(text.slice(Math.max(0, start - 200), start));
   let before = attributes.length > 0 && !isFirst ? node.prev() : null;
@@ -198,24 +196,20 @@ interface Entry {
 
 type SlotTable = ReadonlyMap<string, readonly Entry[]>;
 
-const tables = new WeakMap<Shape, SlotTable>();
-
-function slotTableOf(shape: Shape): SlotTable {
-  const known = tables.get(shape);
-  if (known) return known;
-  const table = new Map<string, Entry[]>(
-    Object.keys(shape.named).map((kind) => [kind, [{ where: "name", slot: "definition" }]]),
-  );
-  for (const [key, slot] of Object.entries(shape.slots)) {
-    const at = key.search(/[.>]/);
-    const where = key[at] === ">" ? key.slice(at) : key.slice(at + 1);
-    const entries = table.get(key.slice(0, at)) ?? [];
-    entries.push({ where, slot });
-    table.set(key.slice(0, at), entries);
-  }
-  tables.set(shape, table);
+const slotTableOf = memo((shape: Shape): SlotTable => {
+  const table = new Map<string, Entry[]>();
+  for (const node of Object.values(shape.named).flatMap((nodes) => nodes.split(" ")))
+    table.set(node, [{ where: "name", slot: "definition" }]);
+  for (const [slot, positions = ""] of Object.entries(shape.slots) as [Slot, string?][])
+    for (const [, parent = "", where = ""] of positions.matchAll(/(\w+)\.?(\S+)/g)) {
+      const entries = table.get(parent) ?? [];
+      entries.push({ where, slot });
+      table.set(parent, entries);
+    }
+  const isRest = ({ where }: Entry) => Number(where === "*");
+  for (const entries of table.values()) entries.sort((a, b) => isRest(a) - isRest(b));
   return table;
-}
+});
 
 const maximumLevels = 40;
 

@@ -1,5 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
-import type { Shape } from "./shape.ts";
+import { findersOf, type Shape } from "./shape.ts";
 
 /** Start and end index of a node. */
 export interface Extent {
@@ -79,8 +79,7 @@ const selectorOf = (kinds: Iterable<string>) => ({ rule: { kind: [...kinds].join
 /** The nodes that may be definitions, in text order. Kinds without a head form one selector, which the parser reads faster than many rules. */
 export function findDefining({ root, shape, text, hasKind }: Tree): SgNode[] {
   const heads = Object.entries(shape.heads ?? {}).filter(([kind]) => hasKind(kind));
-  const defining = [...Object.keys(shape.named), ...Object.keys(shape.definitions)];
-  const plain = defining.filter((kind) => hasKind(kind) && !shape.heads?.[kind]);
+  const plain = [...findersOf(shape).keys()].filter((kind) => hasKind(kind) && !shape.heads?.[kind]);
   const any = [
     ...(plain.length > 0 ? [selectorOf(plain).rule] : []),
     ...heads.flatMap(([kind, regex]) => (mayBegin(text, regex) ? [{ kind, regex }] : [])),

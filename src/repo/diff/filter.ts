@@ -297,7 +297,7 @@ const BINARY_THAT_RUNS = "binary that runs";
 const runnable =
   /\.(?:jar|war|ear|aar|class|dex|apk|aab|exe|dll|com|scr|msi|sys|so(?:\.[\d.]+)?|dylib|ko|a|lib|o|elf|node|wasm|py[cdo]|whl|egg|gem|crate|tgz|nupkg|phar|deb|rpm|pkg|dmg|appimage|vsix|crx|xpi)$/i;
 
-export const EXECUTABLE = "100755";
+const EXECUTABLE = "100755";
 
 /** What a link, a submodule or binary data does that no diff shows, and whether it is dangerous; null for anything else. */
 export function effectWithoutLines(

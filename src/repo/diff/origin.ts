@@ -22,8 +22,9 @@ export interface BaseFacts {
 
 /**
  * Why a file is not handwritten, and whether the base says so or its name or header; null if it may be. The base's attributes go first:
- * `-linguist-generated` and `-linguist-vendored` both take back a file that its name would skip (github-linguist, docs/overrides.md), the former
- * also one that its header would skip. They skip no workflow, package file or hook.
+ * `-linguist-generated` and `-linguist-vendored` both take back a file that its name would skip (github-linguist, docs/overrides.md), because
+ * its lists and ours divide the names differently; the former also one that its header would skip. They skip no workflow, package file or
+ * hook: tools mark the ones that they generate, but a manual edit runs as well.
  */
 export async function skipByOrigin(path: string, base: BaseFacts): Promise<Origin | null> {
   const { attributes } = base;

@@ -51,7 +51,10 @@ const MAX_UNTRACKED = 10_000;
 /** An untracked file beyond this size is data. */
 const MAX_UNTRACKED_BYTES = 1024 * 1024;
 
-/** Like `copyIndex`, but git may lack an index or a commit, and compares and ignores files as the user's own git does. */
+/**
+ * Like `copyIndex`, but git may lack an index or a commit, and compares and ignores files as the user's own git does. Of the user's
+ * configuration only settings count that cannot run anything.
+ */
 export async function openForCapture(
   git: Git,
   source: LocalRepository,
@@ -223,8 +226,9 @@ interface CaptureOptions {
 
 /**
  * Stores the state of a work tree, or of its index, as a commit in the folder of the copied index. Null if it is that of HEAD, and
- * `evenIfClean` is not set. Bytes are stored as `git add` would store them, but no filter of attributes runs. A submodule is the commit that it
- * has checked out. git would set the time of an object of the user that it writes again, so only missing objects are written.
+ * `evenIfClean` is not set. Bytes are stored as `git add` would store them (else a change of line ends had every line of a file), but no filter
+ * of attributes runs. A submodule is the commit that it has checked out. git would set the time of an object of the user that it writes again,
+ * so only missing objects are written.
  */
 export async function captureChanges(place: ForCapture, options: CaptureOptions): Promise<Capture | null> {
   const { onlyStaged, signal } = options;
@@ -389,7 +393,10 @@ function startOf({ workTree }: CopiedIndex, name: Buffer): Buffer {
 /** What git reports for a file without a filter. */
 const noFilter: ReadonlySet<string> = new Set(["unspecified", "unset", "set"]);
 
-/** By name: the filters that attributes name for files. A model must not see what such a filter encrypts, for instance. */
+/**
+ * By name: the filters that attributes name for files. A model must not see what such a filter encrypts, for instance. Whether the user's git
+ * has that filter is not asked: too many places can define it.
+ */
 async function filtersOf({ index }: ForCapture, entries: readonly Entry[]): Promise<Map<string, string>> {
   if (entries.length === 0) return new Map();
   const input = Buffer.concat(entries.flatMap(({ name }) => [name, NUL]));

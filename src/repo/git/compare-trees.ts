@@ -22,7 +22,8 @@ interface Compared extends Sides {
 
 /**
  * Rejects with `too_large` if between two of the commits git would find too many different files or folders: a tree of a few hundred bytes may
- * have ten billion, and git keeps all differences in memory. The same two folders are compared once for each depth.
+ * have ten billion, and git keeps all differences in memory, 200 MB more each second; here they are only counted. The same two folders are
+ * compared once for each depth. Resolves if an object is missing: git says so when it compares the commits.
  */
 export async function requireComparable(
   { git, gitDir, signal }: GitPlace,

@@ -24,31 +24,20 @@ export const MAX_ENTRIES = 500_000;
 
 const lsTree = (sha: string) => ["ls-tree", "-r", "-z", "--full-tree", sha];
 
-/** Lists every entry of a commit's tree. Rejects with `too_large` beyond `maxEntries`, because a small tree may list ten billion files. */
-async function listTree(
-  place: GitPlace,
-  sha: string,
-  onEntry: (record: Buffer) => "stop" | undefined,
-  maxEntries = MAX_ENTRIES,
-): Promise<void> {
-  let entries = 0;
-  await streamRecords(place, "list the tree", lsTree(sha), (record) => {
-    entries += 1;
-    if (entries > maxEntries) throw tooManyEntries(maxEntries);
-    return onEntry(record);
-  });
-}
-
-/** The blobs of a commit's tree, one for each path. Rejects with `too_large` beyond `maxEntries`. */
+/**
+ * The blobs of a commit's tree, one for each path. Rejects with `too_large` beyond `maxEntries`, because a small tree may list ten billion
+ * files.
+ */
 export async function listBlobs(place: GitPlace, sha: string, maxEntries: number): Promise<string[]> {
   const oids: string[] = [];
-  const take = (record: Buffer) => {
+  let entries = 0;
+  await streamRecords(place, "list the tree", lsTree(sha), (record) => {
+    if (++entries > maxEntries) throw tooManyEntries(maxEntries);
     const kind = record.toString("latin1", 0, SUBMODULE.length);
     // "MODE blob OID<tab>PATH"
     if (kind !== SUBMODULE) oids.push(record.toString("latin1", 12, record.indexOf(TAB)));
     return undefined;
-  };
-  await listTree(place, sha, take, maxEntries);
+  });
   return oids;
 }
 
@@ -157,7 +146,7 @@ export async function listNamed(
     found.set(entry.path, entry);
     return found.size >= max ? ("stop" as const) : undefined;
   };
-  await listTree({ git: place, gitDir: place.gitDir }, commit, take, Number.POSITIVE_INFINITY);
+  await streamRecords({ git: place, gitDir: place.gitDir }, "list the tree", lsTree(commit), take);
   return found;
 }
 

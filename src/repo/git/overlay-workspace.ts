@@ -248,7 +248,9 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
       at: 0,
       author: { name: "Hunkwise", email: "hunkwise@localhost" },
     });
-    return reader.at({ ...this.shas, head });
+    const state = reader.at({ ...this.shas, head });
+    this.#cleanUps.push(() => state[Symbol.asyncDispose]());
+    return state;
   }
 
   async #createRepository(): Promise<ScratchRepository> {

@@ -12,7 +12,10 @@ const MAX_LISTING_BYTES = 32 * 1024 * 1024;
 /** Unchanged lines around each change, as GitHub shows it. */
 const PATCH_CONTEXT = 3;
 
-/** Bytes of a change's patches, and their hunks, that are read: a change of thousands of ordinary files has half of this. */
+/**
+ * Bytes of a change's patches, and their hunks, that are read: a change of thousands of ordinary files has half of this. The files after that
+ * are unread, and a check is not green. All of it is in memory, for each review at a time.
+ */
 const patchLimits = { bytes: 64 * 1024 * 1024, hunks: 200_000 };
 
 /** The change from merge base to head, as one git process prints it. */

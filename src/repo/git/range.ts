@@ -73,7 +73,7 @@ export async function findMergeBase(
  * - `uncommitted`: from HEAD to the work tree
  * - `staged`: from HEAD to the index
  */
-export type Scope = "commits" | "commit" | "work_tree" | "uncommitted" | "staged";
+type Scope = "commits" | "commit" | "work_tree" | "uncommitted" | "staged";
 
 export interface LocalRangeOptions {
   /** Any folder of a repository, or a bare repository. */
@@ -106,7 +106,7 @@ export interface Uncommitted extends Pick<Capture, "isClean" | "left"> {
 }
 
 /** `none`: the head is the first commit; `cut_off`: the clone is shallow, so it may lack commits. */
-export type ParentState = "present" | "none" | "cut_off";
+type ParentState = "present" | "none" | "cut_off";
 
 export interface LocalRange extends AsyncDisposable {
   readonly place: RevisionPlace;

@@ -16,11 +16,14 @@ interface MissingBlob {
   kind: string;
 }
 
-interface IndexOptions {
+export interface IndexOptions {
   source: GraphSource;
+  /** Opens the file for reading only: a pull request leaves nothing behind for the review of another one. */
   readOnly?: boolean;
+  /** Threads that parse texts. 0 parses in this thread: for few and trusted texts. Undefined: as many as there are cores. */
   threads?: number | undefined;
   signal?: AbortSignal | undefined;
+  /** Called before the first text is read and after each one; never if nothing must be read. */
   onProgress?: ((progress: IndexProgress) => void) | undefined;
 }
 

@@ -5,16 +5,8 @@ import { AppError, errorLine } from "../../core/errors.ts";
 import { folderOf, Modules, type Package } from "../code/imports.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
 import { Callers } from "./callers.ts";
-import type {
-  Graph,
-  GraphCommit,
-  GraphFinding,
-  GraphSource,
-  IndexProgress,
-  IndexReport,
-  VectorSearch,
-} from "./graph.ts";
-import { indexSource } from "./index-source.ts";
+import type { Graph, GraphCommit, GraphFinding, GraphSource, IndexReport, VectorSearch } from "./graph.ts";
+import { type IndexOptions, indexSource } from "./index-source.ts";
 import { findSeeds, intentOf, type QuerySources } from "./search.ts";
 import { expandSeeds } from "./steps.ts";
 import {
@@ -27,22 +19,14 @@ import {
   inTransaction,
 } from "./store.ts";
 
-export interface GraphOptions {
+export interface GraphOptions extends IndexOptions {
   /** Absolute path of the index, which is created if missing. Null keeps all of it in memory. */
   file: string | null;
-  source: GraphSource;
-  /** Opens the file for reading only: a pull request leaves nothing behind for the review of another one. */
-  readOnly?: boolean;
   /** History up to the head, newest first. */
   commits?: readonly GraphCommit[];
   findings?: readonly GraphFinding[];
   /** Opens the search by meaning, once the tables exist. Not for a file that is only read. */
   openNearest?: (database: DatabaseSync) => VectorSearch;
-  /** Threads that parse texts. 0 parses in this thread: for few and trusted texts. Undefined: as many as there are cores. */
-  threads?: number | undefined;
-  signal?: AbortSignal | undefined;
-  /** Called before the first text is read and after each one; never if nothing must be read. */
-  onProgress?: ((progress: IndexProgress) => void) | undefined;
   /** Texts of other heads whose facts the file keeps in any case. */
   leastKept?: number;
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { Binding, DefinitionKind, Use } from "../code/source.ts";
+import { type Binding, type DefinitionKind, memo, type Use } from "../code/source.ts";
 import { partsOf, wordsOf } from "./words.ts";
 
 /** A definition of a blob, or a section of a document. Lines are 1-indexed and inclusive. */
@@ -387,14 +387,6 @@ export class HeadFacts {
     }
     return found;
   }
-}
-
-function memo<Key, Value>(compute: (key: Key) => Value): (key: Key) => Value {
-  const known = new Map<Key, Value>();
-  return (key) => {
-    if (!known.has(key)) known.set(key, compute(key));
-    return known.get(key) as Value;
-  };
 }
 
 function pushTo<Key>(map: Map<Key, string[]>, key: Key, value: string): void {

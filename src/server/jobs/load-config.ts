@@ -14,7 +14,10 @@ interface ConfigOf {
   repository: RepositoryRef;
 }
 
-/** The configuration for a pull request as a whole. Rejects if GitHub cannot be reached, and with `config_invalid`. */
+/**
+ * The configuration for a pull request as a whole. Rejects if GitHub cannot be reached, and with `config_invalid`, because the private paths
+ * are then unknown.
+ */
 export async function loadConfig(
   { api, pull, repository }: ConfigOf,
   { github, settings }: Pick<JobDependencies, "github" | "settings">,

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openKnownModels } from "../../../src/agent/llm/probe.ts";
-import { checkModels } from "../../../src/cli/commands/doctor.ts";
+import { checkModel } from "../../../src/cli/commands/doctor.ts";
 import { keyOf } from "../../../src/cli/create-model.ts";
 import { readEnv } from "../../../src/config/env.ts";
 import { type FakeScript, startFakeOpenAi } from "../../support/fake-openai.ts";
@@ -29,7 +29,7 @@ async function check(
   };
   const env = readEnv({ ...raw, HUNKWISE_DATA_DIR: join(root.path, folder) });
   const model = env.model!;
-  return { diagnosis: await checkModels({ ...env, model }, never), model, dataDir: env.dataDir };
+  return { diagnosis: await checkModel({ ...env, model }, never), model, dataDir: env.dataDir };
 }
 
 describe("The doctor's check of models", () => {

@@ -78,10 +78,7 @@ const withBody =
     node.field("body") ? named(kind)(node) : [];
 
 export const c: Shape = {
-  named: {
-    namespace_definition: "module",
-    concept_definition: "type",
-  },
+  named: { module: "namespace_definition", type: "concept_definition" },
   definitions: {
     function_definition: functionDefinition,
     declaration,
@@ -97,48 +94,23 @@ export const c: Shape = {
     alias_declaration: named("type", "type"),
   },
   wrappers: ["template_declaration"],
-  groups: [],
-  attributes: [],
-  lineComment: /^\/\//,
   isExported: ({ head }) => !/\bstatic\b/.test(head),
   identifiers: ["identifier", "field_identifier", "type_identifier", "namespace_identifier"],
   slots: {
-    "call_expression.function": "call",
-    "new_expression.type": "call",
-    "field_expression.field": "member",
-    "qualified_identifier.name": "member",
-    "template_function.name": "through",
-    "template_method.name": "through",
-    "parenthesized_expression.#0": "through",
-    "pointer_declarator.declarator": "through",
-    "array_declarator.declarator": "through",
-    "parenthesized_declarator.*": "through",
-    "reference_declarator.#0": "through",
-    "function_declarator.declarator": "through",
-    "init_declarator.declarator": "definition",
-    "declaration.type": "type",
-    "declaration.*": "definition",
-    "field_declaration.type": "type",
-    "field_declaration.*": "definition",
-    "parameter_declaration.declarator": "definition",
-    "optional_parameter_declaration.declarator": "write",
-    "function_definition.declarator": "definition",
-    "type_definition.type": "type",
-    "type_definition.*": "definition",
-    "for_range_loop.declarator": "definition",
-    "preproc_def.name": "definition",
-    "preproc_function_def.name": "definition",
-    "enumerator.name": "definition",
-    "alias_declaration.name": "definition",
-    "struct_specifier.name": "specifier",
-    "union_specifier.name": "specifier",
-    "class_specifier.name": "specifier",
-    "enum_specifier.name": "specifier",
-    "assignment_expression.left": "write",
-    "update_expression.argument": "write",
-    "field_designator.#0": "through",
-    "initializer_pair>field_designator": "key",
-    "field_initializer.#0": "key",
-    "using_declaration.*": "import",
+    call: "call_expression.function new_expression.type",
+    member: "field_expression.field qualified_identifier.name",
+    through: `
+      template_function.name template_method.name parenthesized_expression.#0 pointer_declarator.declarator
+      array_declarator.declarator parenthesized_declarator.* reference_declarator.#0
+      function_declarator.declarator field_designator.#0`,
+    definition: `
+      init_declarator.declarator declaration.* field_declaration.* parameter_declaration.declarator
+      function_definition.declarator type_definition.* for_range_loop.declarator preproc_def.name
+      preproc_function_def.name enumerator.name alias_declaration.name`,
+    specifier: "struct_specifier.name union_specifier.name class_specifier.name enum_specifier.name",
+    write: "optional_parameter_declaration.declarator assignment_expression.left update_expression.argument",
+    key: "initializer_pair>field_designator field_initializer.#0",
+    type: "declaration.type field_declaration.type type_definition.type",
+    import: "using_declaration.*",
   },
 };

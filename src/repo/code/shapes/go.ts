@@ -46,10 +46,7 @@ function only(list: SgNode | null): SgNode | null {
 }
 
 export const go: Shape = {
-  named: {
-    function_declaration: "function",
-    method_elem: "method",
-  },
+  named: { function: "function_declaration", method: "method_elem" },
   definitions: {
     method_declaration: method,
     type_spec: typeSpec,
@@ -59,39 +56,22 @@ export const go: Shape = {
     field_declaration: each("field"),
     short_var_declaration: shortVariable,
   },
-  wrappers: [],
   groups: ["type_declaration", "const_declaration", "var_declaration"],
-  attributes: [],
-  lineComment: /^\/\//,
   isExported: ({ name }) => /^\p{Lu}/u.test(name),
   identifiers: ["identifier", "field_identifier", "type_identifier", "package_identifier"],
   slots: {
-    "call_expression.function": "call",
-    // `name[Type](value)`: a generic function.
-    "type_conversion_expression.type": "call",
-    "generic_type.type": "through",
-    "selector_expression.field": "member",
-    "qualified_type.name": "through",
-    "parenthesized_expression.#0": "through",
-    "method_declaration.name": "definition",
-    "type_spec.name": "definition",
-    "type_alias.name": "definition",
-    "const_spec>identifier": "definition",
-    "var_spec>identifier": "definition",
-    "field_declaration>field_identifier": "definition",
-    "parameter_declaration>identifier": "definition",
-    "variadic_parameter_declaration>identifier": "definition",
-    "type_parameter_declaration>identifier": "definition",
-    "short_var_declaration.left": "definition",
-    "range_clause.left": "definition",
-    "type_switch_statement.alias": "definition",
-    "expression_list.*": "through",
-    "assignment_statement.left": "write",
-    "inc_statement.#0": "write",
-    "dec_statement.#0": "write",
-    "literal_element.#0": "through",
-    "keyed_element.key": "key",
-    "import_spec.name": "import",
-    "package_clause.*": "import",
+    // A conversion `name[Type](value)` may be the call of a generic function.
+    call: "call_expression.function type_conversion_expression.type",
+    member: "selector_expression.field",
+    through: `
+      generic_type.type qualified_type.name parenthesized_expression.#0 expression_list.* literal_element.#0`,
+    definition: `
+      method_declaration.name type_spec.name type_alias.name const_spec>identifier var_spec>identifier
+      field_declaration>field_identifier parameter_declaration>identifier
+      variadic_parameter_declaration>identifier type_parameter_declaration>identifier
+      short_var_declaration.left range_clause.left type_switch_statement.alias`,
+    write: "assignment_statement.left inc_statement.#0 dec_statement.#0",
+    key: "keyed_element.key",
+    import: "import_spec.name package_clause.*",
   },
 };

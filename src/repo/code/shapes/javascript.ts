@@ -125,17 +125,12 @@ const testCase: Finder = (node) => {
 
 export const javascript: Shape = {
   named: {
-    function_declaration: "function",
-    generator_function_declaration: "function",
-    function_signature: "function",
-    class_declaration: "class",
-    abstract_class_declaration: "class",
-    interface_declaration: "interface",
-    enum_declaration: "type",
-    internal_module: "module",
-    module: "module",
-    method_signature: "method",
-    abstract_method_signature: "method",
+    function: "function_declaration generator_function_declaration function_signature",
+    class: "class_declaration abstract_class_declaration",
+    interface: "interface_declaration",
+    type: "enum_declaration",
+    module: "internal_module module",
+    method: "method_signature abstract_method_signature",
   },
   definitions: {
     type_alias_declaration: named("type", "value"),
@@ -153,7 +148,6 @@ export const javascript: Shape = {
   wrappers: ["export_statement", "ambient_declaration"],
   groups: ["lexical_declaration", "variable_declaration", "expression_statement"],
   attributes: ["decorator"],
-  lineComment: /^\/\//,
   isExported: ({ name, head, inClass, inInterface, listed }) => {
     if (inClass || inInterface) return !name.startsWith("#") && !/\b(private|protected)\b/.test(head);
     return /^\s*(@[\s\S]*)?export\b/.test(head) || /\bexports\b|^\s*module\.$/.test(head) || listed.has(name);
@@ -178,54 +172,26 @@ export const javascript: Shape = {
     "type_identifier",
   ],
   slots: {
-    "call_expression.function": "call",
-    "new_expression.constructor": "call",
-    "decorator.#0": "call",
-    "jsx_opening_element.name": "call",
-    "jsx_self_closing_element.name": "call",
-    "member_expression.property": "member",
-    "nested_identifier.property": "member",
-    "non_null_expression.#0": "through",
-    "parenthesized_expression.#0": "through",
-    "instantiation_expression.#0": "through",
-    "variable_declarator.name": "definition",
-    "function_expression.name": "definition",
-    "class.name": "definition",
-    "type_alias_declaration.name": "definition",
-    "method_definition.name": "definition",
-    "property_signature.name": "definition",
-    "public_field_definition.name": "definition",
-    "field_definition.property": "definition",
-    "enum_body>property_identifier": "definition",
-    "enum_assignment.name": "definition",
-    "type_parameter.name": "definition",
-    "required_parameter.pattern": "parameter",
-    "optional_parameter.pattern": "parameter",
-    "formal_parameters>identifier": "definition",
-    "arrow_function.parameter": "definition",
-    "rest_pattern.#0": "definition",
-    "catch_clause.parameter": "definition",
-    "for_in_statement.left": "definition",
-    "assignment_pattern.left": "write",
-    "object_assignment_pattern.left": "write",
-    "object_pattern>shorthand_property_identifier_pattern": "read",
-    "pair_pattern.key": "read",
-    "pair_pattern.value": "through",
-    "object_pattern.*": "through",
-    "array_pattern.*": "through",
-    "assignment_expression.left": "write",
-    "augmented_assignment_expression.left": "write",
-    "update_expression.argument": "write",
-    "pair.key": "key",
-    "object>shorthand_property_identifier": "shorthand",
-    "jsx_attribute>property_identifier": "key",
-    "import_specifier.*": "import",
-    "import_clause.*": "import",
-    "namespace_import.*": "import",
-    "import_require_clause.*": "import",
-    "export_specifier.name": "read",
-    "extends_clause.value": "type",
-    "nested_type_identifier.name": "type",
-    "type_query.#0": "type",
+    call: `
+      call_expression.function new_expression.constructor decorator.#0 jsx_opening_element.name
+      jsx_self_closing_element.name`,
+    member: "member_expression.property nested_identifier.property",
+    through: `
+      non_null_expression.#0 parenthesized_expression.#0 instantiation_expression.#0 pair_pattern.value
+      object_pattern.* array_pattern.*`,
+    definition: `
+      variable_declarator.name function_expression.name class.name type_alias_declaration.name
+      method_definition.name property_signature.name public_field_definition.name field_definition.property
+      enum_body>property_identifier enum_assignment.name type_parameter.name formal_parameters>identifier
+      arrow_function.parameter rest_pattern.#0 catch_clause.parameter for_in_statement.left`,
+    parameter: "required_parameter.pattern optional_parameter.pattern",
+    write: `
+      assignment_pattern.left object_assignment_pattern.left assignment_expression.left
+      augmented_assignment_expression.left update_expression.argument`,
+    key: "pair.key jsx_attribute>property_identifier",
+    shorthand: "object>shorthand_property_identifier",
+    read: "object_pattern>shorthand_property_identifier_pattern pair_pattern.key export_specifier.name",
+    type: "extends_clause.value nested_type_identifier.name type_query.#0",
+    import: "import_specifier.* import_clause.* namespace_import.* import_require_clause.*",
   },
 };

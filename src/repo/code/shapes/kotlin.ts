@@ -44,34 +44,22 @@ export const kotlin: Shape = {
     type_alias: (node) => [{ kind: "type", name: nameOf(node) }],
     enum_entry: (node) => [{ kind: "constant", name: nameOf(node), body: bodyOf(node) }],
   },
-  wrappers: [],
-  groups: [],
-  attributes: [],
-  lineComment: /^\/\//,
   isExported: ({ head }) => !/\b(private|internal)\b/.test(head),
   identifiers: ["simple_identifier", "type_identifier"],
   slots: {
-    "call_expression.#0": "call",
-    "navigation_suffix.#last": "member",
-    "navigation_expression.#last": "through",
-    "parenthesized_expression.#0": "through",
-    "user_type.#last": "through",
-    "constructor_invocation.#0": "call",
-    "class_declaration>type_identifier": "definition",
-    "object_declaration>type_identifier": "definition",
-    "type_alias>type_identifier": "definition",
-    "function_declaration>simple_identifier": "definition",
-    "variable_declaration>simple_identifier": "definition",
-    "enum_entry>simple_identifier": "definition",
-    "class_parameter>simple_identifier": "parameter",
-    "parameter>simple_identifier": "parameter",
-    "directly_assignable_expression.#last": "through",
-    "assignment.#0": "write",
-    "postfix_expression.#0": "write",
+    call: "call_expression.#0 constructor_invocation.#0",
+    member: "navigation_suffix.#last",
+    through: `
+      navigation_expression.#last parenthesized_expression.#0 user_type.#last
+      directly_assignable_expression.#last identifier.*`,
+    definition: `
+      class_declaration>type_identifier object_declaration>type_identifier type_alias>type_identifier
+      function_declaration>simple_identifier variable_declaration>simple_identifier
+      enum_entry>simple_identifier`,
+    parameter: "class_parameter>simple_identifier parameter>simple_identifier",
+    write: "assignment.#0 postfix_expression.#0",
     // A name before a value is a keyword; a value without one is read.
-    "value_argument>simple_identifier": "keyword",
-    "import_header.*": "import",
-    "identifier.*": "through",
-    "package_header.*": "import",
+    keyword: "value_argument>simple_identifier",
+    import: "import_header.* package_header.*",
   },
 };

@@ -24,9 +24,7 @@ const functionOrMethod: Finder = (node, isLocal) => {
 };
 
 export const python: Shape = {
-  named: {
-    class_definition: "class",
-  },
+  named: { class: "class_definition" },
   definitions: {
     function_definition: functionOrMethod,
     type_alias_statement: (node) => [
@@ -36,44 +34,24 @@ export const python: Shape = {
   },
   wrappers: ["decorated_definition"],
   groups: ["expression_statement"],
-  attributes: [],
   lineComment: /^#/,
   isExported: ({ name }) => !name.startsWith("_") || /^__\w+__$/.test(name),
   assignmentDeclares: true,
   identifiers: ["identifier"],
   slots: {
-    "call.function": "call",
-    "decorator.#0": "call",
-    "attribute.attribute": "member",
-    "parenthesized_expression.#0": "through",
-    "function_definition.name": "definition",
-    "parameters>identifier": "definition",
-    "lambda_parameters>identifier": "definition",
-    "typed_parameter.#0": "definition",
-    "list_splat_pattern.#0": "definition",
-    "dictionary_splat_pattern.#0": "definition",
-    "as_pattern_target.#0": "definition",
-    "default_parameter.name": "write",
-    "typed_default_parameter.name": "write",
-    "keyword_argument.name": "key",
-    "assignment.left": "write",
-    "augmented_assignment.left": "write",
-    "named_expression.name": "write",
-    "for_statement.left": "definition",
-    "for_in_clause.left": "definition",
-    "pattern_list.*": "through",
-    "tuple_pattern.*": "through",
-    "list_pattern.*": "through",
-    "global_statement.*": "read",
-    "dotted_name.*": "through",
-    "aliased_import.*": "import",
-    "import_statement.*": "import",
-    "import_from_statement.*": "import",
-    "relative_import.*": "import",
-    "type.#0": "type",
-    "generic_type.#0": "type",
-    "member_type.*": "type",
-    "union_type.*": "type",
-    "type_parameter.*": "type",
+    call: "call.function decorator.#0",
+    member: "attribute.attribute",
+    through: "parenthesized_expression.#0 pattern_list.* tuple_pattern.* list_pattern.* dotted_name.*",
+    definition: `
+      function_definition.name parameters>identifier lambda_parameters>identifier typed_parameter.#0
+      list_splat_pattern.#0 dictionary_splat_pattern.#0 as_pattern_target.#0 for_statement.left
+      for_in_clause.left`,
+    write: `
+      default_parameter.name typed_default_parameter.name assignment.left augmented_assignment.left
+      named_expression.name`,
+    key: "keyword_argument.name",
+    read: "global_statement.*",
+    type: "type.#0 generic_type.#0 member_type.* union_type.* type_parameter.*",
+    import: "aliased_import.* import_statement.* import_from_statement.* relative_import.*",
   },
 };

@@ -27,20 +27,9 @@ const call: Finder = (node) => {
 };
 
 export const ruby: Shape = {
-  named: {
-    class: "class",
-    module: "module",
-  },
-  definitions: {
-    method,
-    singleton_method: method,
-    assignment: constant,
-    call,
-  },
+  named: { class: "class", module: "module" },
+  definitions: { method, singleton_method: method, assignment: constant, call },
   heads: { call: "^(attr_\\w+|describe|context|it|specify|test|scenario|feature|RSpec\\.describe)\\b" },
-  wrappers: [],
-  groups: [],
-  attributes: [],
   lineComment: /^#/,
   isExported: ({ name }) => !name.startsWith("_"),
   assignmentDeclares: true,
@@ -53,22 +42,14 @@ export const ruby: Shape = {
     "hash_key_symbol",
   ],
   slots: {
-    "call.method": "method",
-    "scope_resolution.name": "member",
-    "method.name": "definition",
-    "singleton_method.name": "definition",
-    "method_parameters>identifier": "definition",
-    "block_parameters>identifier": "definition",
-    "optional_parameter.name": "write",
-    "keyword_parameter.name": "write",
-    "splat_parameter.name": "definition",
-    "hash_splat_parameter.name": "definition",
-    "block_parameter.name": "definition",
-    "assignment.left": "write",
-    "operator_assignment.left": "write",
-    "left_assignment_list.*": "through",
-    "pair.key": "key",
-    "exception_variable.#0": "definition",
-    "superclass.#0": "type",
+    method: "call.method",
+    member: "scope_resolution.name",
+    through: "left_assignment_list.*",
+    definition: `
+      method.name singleton_method.name method_parameters>identifier block_parameters>identifier
+      splat_parameter.name hash_splat_parameter.name block_parameter.name exception_variable.#0`,
+    write: "optional_parameter.name keyword_parameter.name assignment.left operator_assignment.left",
+    key: "pair.key",
+    type: "superclass.#0",
   },
 };
