@@ -46,7 +46,7 @@ export function createLogger(level: LogLevel, destination: LogDestination = pino
   );
 }
 
-/** Errors of clients also carry the request with its headers. */
+/** Errors of clients also carry the request with its headers, and those of simple-git the command line. */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);
   const { name, message, stack, cause } = error;

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import parseDiff from "parse-diff";
 import type { Side } from "../../core/finding.ts";
 import { byteLength, cutLine } from "../../core/text/cut.ts";
 import { escapeInvisible } from "../../core/text/escape-invisible.ts";
@@ -33,44 +34,54 @@ export interface FileDiff {
   hunks: Hunk[];
 }
 
-interface Cursor {
-  old: number;
-  new: number;
+/**
+ * parse-diff decodes paths in its own way and counts a `\ No newline` line as a line of the file. So it gets a made-up header, and hunks without
+ * those lines.
+ */
+const NEUTRAL_HEADER = "diff --git a/file b/file\n--- a/file\n+++ b/file\n";
+
+const sectionOf = (header: string) => /^@@ [^@]*@@ ?(.*)$/s.exec(header)?.[1] ?? "";
+
+interface Body {
+  text: string;
+  /** Indexes (in lines of `text`) of the lines that end without a line feed. */
+  withoutNewline: Set<number>;
 }
 
-/** A side without lines has the number of the line before it, so its next line is one higher. */
-const startOf = (hunk: Hunk): Cursor => ({
-  old: hunk.oldLines === 0 ? hunk.oldStart + 1 : hunk.oldStart,
-  new: hunk.newLines === 0 ? hunk.newStart + 1 : hunk.newStart,
-});
-
-/** The hunk that an `@@` line begins, without lines. */
-function hunkAt(line: string): Hunk {
-  const [, ...found] = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/s.exec(line) ?? [];
-  const number = (at: number) => Number(found[at] ?? 1);
-  const starts = { oldStart: number(0), newStart: number(2) };
-  return { ...starts, oldLines: number(1), newLines: number(3), section: found[4] ?? "", lines: [] };
-}
-
-/** Every line of a file begins with a sign, so an `@` begins a hunk, and a backslash git's remark that a line has no end. */
-function parseHunks(lines: readonly string[]): Hunk[] {
-  const hunks: Hunk[] = [];
-  let at: Cursor = { old: 0, new: 0 };
+function takeNoNewlineMarks(lines: readonly string[]): Body {
+  const kept: string[] = [];
+  const withoutNewline = new Set<number>();
   for (const line of lines) {
-    const text = line.slice(1);
-    const known = hunks.at(-1)?.lines ?? [];
-    const last = known.at(-1);
-    if (line.startsWith("@")) {
-      const hunk = hunkAt(line);
-      hunks.push(hunk);
-      at = startOf(hunk);
-    } else if (line.startsWith("\\")) {
-      if (last) last.noNewline = true;
-    } else if (line.startsWith("+")) known.push({ kind: "added", text, newLine: at.new++ });
-    else if (line.startsWith("-")) known.push({ kind: "removed", text, oldLine: at.old++ });
-    else known.push({ kind: "context", text, oldLine: at.old++, newLine: at.new++ });
+    // Within hunks every line of a file begins with a sign, so a leading backslash can only be git's remark.
+    if (line.startsWith("\\")) withoutNewline.add(kept.length - 1);
+    else kept.push(line);
   }
-  return hunks;
+  return { text: kept.join("\n"), withoutNewline };
+}
+
+function toLine(change: parseDiff.Change, noNewline: boolean): DiffLine {
+  const text = change.content.slice(1);
+  const end = noNewline ? ({ noNewline: true } as const) : {};
+  if (change.type === "add") return { kind: "added", text, newLine: change.ln, ...end };
+  if (change.type === "del") return { kind: "removed", text, oldLine: change.ln, ...end };
+  return { kind: "context", text, oldLine: change.ln1, newLine: change.ln2, ...end };
+}
+
+function parseHunks(lines: readonly string[]): Hunk[] {
+  const body = takeNoNewlineMarks(lines);
+  const chunks = parseDiff(NEUTRAL_HEADER + body.text)[0]?.chunks ?? [];
+  let position = 0;
+  return chunks.map((chunk) => {
+    position += 1;
+    return {
+      oldStart: chunk.oldStart,
+      oldLines: chunk.oldLines,
+      newStart: chunk.newStart,
+      newLines: chunk.newLines,
+      section: sectionOf(chunk.content),
+      lines: chunk.changes.map((change) => toLine(change, body.withoutNewline.has(position++))),
+    };
+  });
 }
 
 /** Parses the patch of one file. Paths are given, because git quotes them there. Without hunks, it has only the header. */
@@ -81,6 +92,17 @@ export function parseFilePatch(patch: string, path: string, oldPath: string | nu
   if (first < 0) return { path, oldPath, header: lines, hunks: [] };
   return { path, oldPath, header: lines.slice(0, first), hunks: parseHunks(lines.slice(first)) };
 }
+
+interface Cursor {
+  old: number;
+  new: number;
+}
+
+/** A side without lines has the number of the line before it, so its next line is one higher. */
+const startOf = (hunk: Hunk): Cursor => ({
+  old: hunk.oldLines === 0 ? hunk.oldStart + 1 : hunk.oldStart,
+  new: hunk.newLines === 0 ? hunk.newStart + 1 : hunk.newStart,
+});
 
 const changed = (line: DiffLine | undefined) => line !== undefined && line.kind !== "context";
 
@@ -315,7 +337,7 @@ export function surveyPatch(patch: string): PatchSurvey {
     changes.take(sign, start);
     if (sign === AT) {
       survey.hunks += 1;
-      ({ oldStart: oldLine, newStart: newLine } = hunkAt(body.slice(start, end)));
+      [oldLine, newLine] = hunkStart(body.slice(start, end));
     } else if (sign !== BACKSLASH) {
       survey.shownBytes += numberBytes(sign === MINUS ? oldLine : newLine);
       if (sign !== PLUS) oldLine += 1;
@@ -357,6 +379,11 @@ function hunksOf(patch: string): string {
   const first = patch.startsWith("@@ -") ? 0 : patch.indexOf("\n@@ -") + 1;
   if (first === 0 && !patch.startsWith("@@ -")) return "";
   return patch.slice(first, patch.endsWith("\n") ? -1 : undefined);
+}
+
+function hunkStart(header: string): [oldLine: number, newLine: number] {
+  const [, oldStart, newStart] = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(header) ?? [];
+  return [Number(oldStart ?? 0), Number(newStart ?? 0)];
 }
 
 /** Bytes of a line's number and the space after it. */

@@ -1,15 +1,9 @@
 import { realpath, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { distance } from "fastest-levenshtein";
+import { type SimpleGit, simpleGit } from "simple-git";
 import { AppError } from "../../core/errors.ts";
-import {
-  configVariables,
-  type Git,
-  gitEnvironment,
-  hardenedConfig,
-  requireObjectNames,
-  runGit,
-} from "./run-git.ts";
+import { type Git, gitEnvironment, hardenedConfig, requireObjectNames, runGit } from "./run-git.ts";
 import { runProcess } from "./run-process.ts";
 import { type ObjectSource, openTempGit } from "./scratch.ts";
 
@@ -32,18 +26,19 @@ export async function discoverRepository(git: Git, folder: string): Promise<Loca
   const stats = await stat(baseDir).catch(() => null);
   if (stats === null) throw noRepository(`There is no folder '${folder}'`);
   if (!stats.isDirectory()) throw noRepository(`'${folder}' is a file, not a folder`);
-  const own = (await looksBare(baseDir)) ? { GIT_DIR: baseDir } : {};
-  const config = configVariables([...hardenedConfig(), anyOwner]);
-  const options = { gitPath: git.gitPath, env: { ...gitEnvironment(git), ...config, ...own } };
+  const gitDir = (await looksBare(baseDir)) ? baseDir : undefined;
+  const client = createGit({ git, baseDir, gitDir });
   const facts = [
     "--git-common-dir",
     "--absolute-git-dir",
     "--is-inside-work-tree",
     "--is-shallow-repository",
   ];
-  const args = ["rev-parse", "--path-format=absolute", ...facts, "--show-object-format", "--show-cdup"];
-  const answer = await answerOf(baseDir, args, options);
-  if (answer === null) throw noRepository(`There is no git repository at '${folder}'`);
+  const answer = await client
+    .raw(["rev-parse", "--path-format=absolute", ...facts, "--show-object-format", "--show-cdup"])
+    .catch(() => {
+      throw noRepository(`There is no git repository at '${folder}'`);
+    });
   const [commonDir = "", ownDir = "", inWorkTree, shallow, objectFormat, upwards = ""] = answer.split("\n");
   return {
     commonDir,
@@ -64,10 +59,44 @@ async function looksBare(folder: string): Promise<boolean> {
   return Boolean(parts[0]?.isFile() && parts[1]?.isDirectory() && parts[2]?.isDirectory());
 }
 
-function noRepository(message: string): AppError {
+export function noRepository(message: string): AppError {
   return new AppError("repository_unavailable", message, {
     remedy: "Name a folder inside a git repository with --repo",
   });
+}
+
+interface CreateGitOptions {
+  git: Git;
+  /** The folder that git runs in; without `gitDir` it searches for a repository from here upwards. */
+  baseDir: string;
+  gitDir?: string | undefined;
+  /** Every command of this instance must finish within this time. Default 1 minute. */
+  timeoutMs?: number | undefined;
+}
+
+/** Keys that prevent git from starting a program. simple-git refuses each of them with any value; the lookups here start none. */
+const guarded = /^(?:core\.(?:hooksPath|fsmonitor|askPass)|credential\.|filter\.|protocol\.)/;
+
+/**
+ * The only constructor of simple-git, for lookups of names. Its guards stay active except the one against program paths with unusual
+ * characters: ours is an absolute path that `requireGit` has tried.
+ */
+export function createGit({ git, baseDir, gitDir, timeoutMs = 60_000 }: CreateGitOptions): SimpleGit {
+  // HOME is empty, so there is no global configuration; simple-git also refuses the variable that sets this.
+  const { GIT_CONFIG_GLOBAL: _, ...own } = gitEnvironment(git);
+  const environment = { ...own, ...(gitDir ? { GIT_DIR: gitDir } : {}) };
+  const config = [...hardenedConfig().filter(([key]) => !guarded.test(key)), anyOwner];
+  return simpleGit({
+    baseDir,
+    binary: git.gitPath,
+    config: config.map(([key, value]) => `${key}=${value}`),
+    // simple-git's own time-out restarts with every byte; a signal does not.
+    abort: AbortSignal.timeout(timeoutMs),
+    maxConcurrentProcesses: 4,
+    trimmed: true,
+    unsafe: { allowUnsafeCustomBinary: true },
+    allowEnvironment: Object.keys(environment),
+  }).env(environment);
 }
 
 interface WorkingFiles {
@@ -173,7 +202,7 @@ async function withBranches(
   for (const [at, name] of names.entries()) {
     if (name === null || !full[at]?.startsWith("refs/tags/")) continue;
     const args = ["for-each-ref", "--format=%(refname:lstrip=2)", `refs/remotes/*/${name}`];
-    const [branch] = (await linesOf(git, repository, args)).split("\n");
+    const [branch] = (await clientOf(git, repository).raw(args)).split("\n");
     if (!branch) continue;
     throw new AppError("revision_unknown", `'${name}' is a tag here, and a branch only at a remote`, {
       remedy: `Write which one you mean: ${branch} or tags/${name}`,
@@ -233,16 +262,16 @@ export async function namesOf(
   // git prints nothing for a text that is not a ref, so the answers need a separator.
   const full = await withBranches(git, repository, texts);
   const separated = full.flatMap((text) => ["--is-shallow-repository", text]);
-  const args = ["rev-parse", "--symbolic-full-name", ...separated];
-  const printed = await linesOf(git, repository, args).catch(() => "");
+  const printed = await clientOf(git, repository)
+    .raw(["rev-parse", "--symbolic-full-name", ...separated])
+    .catch(() => "");
   const answers = printed.split(/^(?:true|false)$/m).slice(1);
   return texts.map(
     (text, at) => /^\nrefs\/(?:heads|tags|remotes)\/(.+)\n?$/.exec(answers[at] ?? "")?.[1] ?? text,
   );
 }
 
-const linesOf = async (git: Git, { gitDir }: LocalRepository, args: readonly string[]) =>
-  (await runGit({ git, gitDir, what: "look up names", args })).stdout.toString("utf8");
+const clientOf = (git: Git, { gitDir }: LocalRepository) => createGit({ git, baseDir: gitDir, gitDir });
 
 export async function unknownRevision(
   git: Git,
@@ -253,8 +282,9 @@ export async function unknownRevision(
     return new AppError("revision_unknown", "The checked-out branch has no commits yet", {
       remedy: "Commit something first, or name a --head",
     });
-  const args = ["for-each-ref", "--format=%(refname:short)", "--count=5000"];
-  const refs = await linesOf(git, repository, args).catch(() => "");
+  const refs = await clientOf(git, repository)
+    .raw(["for-each-ref", "--format=%(refname:short)", "--count=5000"])
+    .catch(() => "");
   const near = /[~^]/.test(text) ? [] : nearest(text, refs.split("\n").filter(Boolean));
   const remedy =
     rangeRemedy(text) ??
@@ -293,12 +323,12 @@ export interface HooksPlace {
 
 interface AskOptions {
   gitPath: string;
-  /** The whole environment of git. */
+  /** The whole environment of git, with the user's home: `core.hooksPath` is often set for all repositories. */
   env: Readonly<Record<string, string>>;
-  signal?: AbortSignal;
+  signal: AbortSignal;
 }
 
-/** Asks git itself, with the user's home in `env`, because `core.hooksPath` is often set there. Rejects with `repository_unavailable`. */
+/** Asks git itself, with the user's configuration, because that decides which hooks run. Rejects with `repository_unavailable`. */
 export async function findHooks(repo: string, options: AskOptions): Promise<HooksPlace> {
   const cwd = resolve(repo);
   if (!(await stat(cwd).catch(() => null))?.isDirectory()) throw noRepository(`There is no folder '${repo}'`);
@@ -339,7 +369,7 @@ export interface HookRepository extends AsyncDisposable {
 /** Finds the repository of a folder. Rejects with `repository_unavailable`. */
 export async function openHookRepository(
   folder: string,
-  { gitPath, signal }: { gitPath: string; signal: AbortSignal },
+  { gitPath, signal }: Pick<AskOptions, "gitPath" | "signal">,
 ): Promise<HookRepository> {
   const temp = await openTempGit(gitPath);
   const { git } = temp;

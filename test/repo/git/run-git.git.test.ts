@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cleanStderr, gitError } from "../../../src/repo/git/git-error.ts";
+import { createGit } from "../../../src/repo/git/repository.ts";
 import { OLDEST_GIT, requireGit, runGit, streamGit } from "../../../src/repo/git/run-git.ts";
 import { runProcess } from "../../../src/repo/git/run-process.ts";
 import { GitRepo, gitPath, TempFolder } from "../../support/git-repo.ts";
@@ -52,6 +53,8 @@ describe("a git process", () => {
       (name) => !/^(GIT_.*|HOME|XDG_CONFIG_HOME|PATH|LC_ALL|HUNKWISE_OWNER|PWD|SHLVL|OLDPWD|_|)$/.test(name),
     );
     expect(foreign).toEqual([]);
+    const viaSimpleGit = await createGit({ git: place().git, baseDir: repo.dir }).raw(["var", "-l"]);
+    expect(viaSimpleGit).toContain("core.attributesfile=/dev/null");
     delete process.env.HUNKWISE_CANARY;
   });
 
@@ -116,6 +119,17 @@ describe("a process that must end", () => {
     await sleep(50);
     expect(pids.filter(isRunning)).toEqual([]);
     await expect(hanging(abort.signal).done).rejects.toMatchObject({ code: "aborted" });
+  });
+
+  it("simple-git gives up a process at its timeout", async () => {
+    const slow = join(folder.path, "git");
+    writeFileSync(slow, "#!/bin/sh\nwhile :; do echo x; sleep 0.05; done\n", { mode: 0o755 });
+    const git = createGit({
+      git: { gitPath: slow, emptyHome: folder.path },
+      baseDir: folder.path,
+      timeoutMs: 300,
+    });
+    await expect(git.raw(["version"])).rejects.toThrow();
   });
 });
 

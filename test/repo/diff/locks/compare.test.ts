@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { lockSourceReason } from "../../../../src/repo/diff/lock-sources.ts";
 import { compareLocks, NO_PARSER, UNREADABLE_LOCK } from "../../../../src/repo/diff/locks/compare.ts";
 import { hasLockName } from "../../../../src/repo/diff/skipped-names.ts";
 import { lockDiagnostics } from "../../../../src/tasks/rules/analyzers/broken-files.ts";
@@ -25,13 +26,7 @@ const at = (host: string, ...names: string[]) =>
 const before = at("npm.example", "a", "b");
 const of = (after: string, path = "web/package-lock.json", then: string | null = before) =>
   compareLocks(path, then, after);
-/** Why the lock file makes no check green, in words; null if all of it was read and nothing is wrong with it. */
-const wordsOf = (address: string) => {
-  const reading = of(npm({ c: address }));
-  if (reading.kind === "unread") return reading.reason;
-  const [first] = reading.faults;
-  return first === undefined ? reading.neutral : `${first.entry} ${first.text}`;
-};
+const wordsOf = (address: string) => lockSourceReason("web/package-lock.json", before, npm({ c: address }));
 const read = { kind: "read", faults: [], neutral: null };
 describe("a changed lock file", () => {
   it("A changed lock file without a fault is read", () => {
