@@ -59,7 +59,7 @@ async function looksBare(folder: string): Promise<boolean> {
   return Boolean(parts[0]?.isFile() && parts[1]?.isDirectory() && parts[2]?.isDirectory());
 }
 
-export function noRepository(message: string): AppError {
+function noRepository(message: string): AppError {
   return new AppError("repository_unavailable", message, {
     remedy: "Name a folder inside a git repository with --repo",
   });
