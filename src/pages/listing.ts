@@ -64,7 +64,7 @@ async function* readAll(run: Run, table: Table, selection: Selection, most: numb
   let left = most;
   for (let parts = 0; parts < MOST_PARTS && left > 0; parts++) {
     const part: Part = await readPart(run, table, selection, place, Math.min(500, left));
-    yield part.rows;
+    yield part;
     left -= part.rows.length;
     place = part.older;
     if (place === null) return;
@@ -204,6 +204,8 @@ function placeIn(table: Table, text: string): Place | null {
 
 /** A page of a list, and the rows that a file has at most. */
 const [PAGE, MOST_CSV_ROWS] = [50, 10_000];
+/** The last line of a file without all rows. */
+const CUT = "Older rows are left out here: choose fewer days or repositories.";
 
 /** What somebody has written into a field; empty for nothing. */
 export const Text = z
@@ -252,12 +254,15 @@ export function listRoutes<
   const cells: typeof list.cells = { repository: (_, repository) => fullName(repository), ...list.cells };
   const Rows = z.array(list.Row);
   async function* lines(viewer: Viewer, selection: Selection): AsyncGenerator<Cell[]> {
-    for await (const part of readAll(run, table, selection, MOST_CSV_ROWS)) {
-      const rows = Rows.parse(part);
+    let isCut = false;
+    for await (const { rows: found, older } of readAll(run, table, selection, MOST_CSV_ROWS)) {
+      const rows = Rows.parse(found);
       const names = await namesOf(run, viewer, rows);
+      isCut = older !== null;
       for (const row of rows)
         yield csv.map((name) => cells[name]?.(row, names(row.repository)) ?? row[name] ?? null);
     }
+    if (isCut) yield csv.map((_, column) => (column === 0 ? CUT : null));
   }
   return new Hono<PagesEnv>()
     .get(path, async (context) => {

@@ -115,7 +115,7 @@ export function now({ run, webUrl, now: clock, installationConcurrency }: NowDep
       readRows(run, WorkerRow, workers, given),
       newestRuns(run, viewer, 10),
     ]);
-    const names = await namesOf(run, viewer, [...waiting, ...active, ...ended]);
+    const names = await namesOf(run, viewer, [...waiting, ...active, ...ended.rows]);
     const steps = new Map(
       await Promise.all(
         active.slice(0, MOST_SHOWN).map(async ({ id }) => [id, await stepOf(run, id)] as const),
@@ -135,13 +135,18 @@ ${
 ${known.length > 0 ? workerTable(known, time) : html`<p class="empty">No worker has said that it is there.</p>`}`
 }
 <h2>Ended last</h2>
-${ended.length > 0 ? runTable("The newest runs", ended, names, links, { isUnderHeading: true }) : html`<p class="empty">Nothing has run yet. Open a pull request in a repository in which this App is installed, or write <code>/review</code> in one.</p>`}
+${ended.rows.length > 0 ? runTable("The newest runs", ended.rows, names, links, { isUnderHeading: true }) : noRuns(ended.isCutOff)}
 <p><a href="/reviews">All runs</a> · <a href="/insights">What the last weeks cost and brought</a></p>`;
     return context.html(
       layout({ title: "Now", viewer, section: "/", body, refreshSeconds: isLive ? 10 : undefined }),
     );
   });
 }
+
+const noRuns = (isCutOff: boolean) =>
+  isCutOff
+    ? html`<p class="empty">No run of your repositories is among the newest that were looked at.</p>`
+    : html`<p class="empty">Nothing has run yet. Open a pull request in a repository in which this App is installed, or write <code>/review</code> in one.</p>`;
 
 function placesWords(live: readonly WorkerRow[]): string {
   if (live.length === 0) return "no worker is there";

@@ -170,10 +170,11 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
   };
 }
 
-export async function newestRuns(run: Run, viewer: Viewer, count: number): Promise<RunRow[]> {
+/** `isCutOff`: not all runs were looked at. */
+export async function newestRuns(run: Run, viewer: Viewer, count: number) {
   const selection = await selectionOf(run, viewer, Query.parse({}));
-  const { rows } = await readPart(run, runs, selection, null, count);
-  return z.array(RunRow).parse(rows);
+  const { rows, isCutOff } = await readPart(run, runs, selection, null, count);
+  return { rows: z.array(RunRow).parse(rows), isCutOff };
 }
 
 const filterForm = (

@@ -157,19 +157,24 @@ export async function startSetup(options: SetupOptions): Promise<RunningSetup> {
 }
 
 const recheckMs = 60_000;
+const slowModel =
+  "Look whether it runs and this machine reaches it. A server that still loads its model answers later.";
 
 /** Checks the model when someone looks, at most once a minute, until the signal fires. */
 function watchModel(options: SetupOptions, stopped: AbortSignal) {
   const { log, checkModel, modelLimitMs = 60_000, now = Date.now } = options;
   const check = async (last: ModelReport | null) => {
     const limit = AbortSignal.timeout(modelLimitMs);
-    const found = await checkModel(AbortSignal.any([limit, stopped])).catch(
-      (error: unknown): ModelReport => ({
-        state: "fail",
-        says: limit.aborted ? `It did not answer within ${modelLimitMs / 1_000} s` : errorLine(error),
-        remedy: (error instanceof AppError && error.remedy) || null,
-      }),
-    );
+    const found = await checkModel(AbortSignal.any([limit, stopped])).catch((error: unknown): ModelReport => {
+      if (!limit.aborted)
+        return {
+          state: "fail",
+          says: errorLine(error),
+          remedy: (error instanceof AppError && error.remedy) || null,
+        };
+      const says = `It did not answer within ${modelLimitMs / 1_000} s`;
+      return { state: "fail", says, remedy: slowModel };
+    });
     const line = [`The model: ${found.says}`, found.remedy].filter(Boolean).join(". ");
     if (!stopped.aborted && found.state !== last?.state) log[found.state === "ok" ? "info" : "warn"](line);
     return found;

@@ -54,8 +54,9 @@ export type Act = z.infer<typeof Act>;
 const comment = { thread: z.int().nullable().default(null) };
 
 /**
- * The work of a job. A review is made once for each head and `trigger`: "event#<pull>" for any number of pull_request events,
- * "comment:<id>" or "review-comment:<id>" for a command, "page:<id>" for what was done on a page.
+ * The work of a job. A review is made once for each head and `trigger`: "event#<pull>" for any number of pull_request events (the job adds
+ * the base branch), "comment:<id>" or "review-comment:<id>" for a command, "page:<id>" for what was done on a page. The pull number is part
+ * of it because a check run belongs to a commit, which may be the head of several pull requests.
  */
 export const Task = z.discriminatedUnion("kind", [
   z.strictObject({
@@ -66,7 +67,7 @@ export const Task = z.discriminatedUnion("kind", [
     again: z.boolean().default(false),
     repository: RepositoryRef,
     pull: z.int(),
-    /** The head of the event; the worker reviews the newest one. */
+    /** The head of the event. The worker reviews the newest one; this one tells whether GitHub's answer is older than the event. */
     headSha: z.string().nullable(),
     trigger: z.string(),
     ...comment,

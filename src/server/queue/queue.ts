@@ -439,7 +439,7 @@ export class Queue {
     });
   }
 
-  /** In a transaction, so that no waiting job gets another task meanwhile. */
+  /** In a transaction: no waiting job gets another task meanwhile, and no other process deletes the same rows in another order. */
   #inTransaction(sql: string, parameters: Parameters): Promise<Result> {
     return this.#database.transaction((run) => run(sql, parameters));
   }

@@ -11,7 +11,10 @@ export interface JobTools {
   record(entry: TrajectoryEntry): Promise<void>;
   /** The job's trajectory so far, of all attempts, oldest first. */
   recorded(): Promise<TrajectoryEntry[]>;
-  /** Call it before anything visible is done. After true, which renews the lease, a newer head no longer fires `signal`. */
+  /**
+   * Call it before anything visible is done. True renews the lease; from then on a newer head does not fire `signal`, so that a publication
+   * that has begun is completed.
+   */
   mayPublish(): Promise<boolean>;
   /** Whether this worker still has the job; true renews the lease. Call it right before each write to GitHub. */
   hasLease(): Promise<boolean>;
@@ -335,7 +338,7 @@ function leaseOn(job: ClaimedJob, { queue, leaseMs, sleep, warn }: LeaseOptions)
       return true;
     },
 
-    /** Also false if a newer head waits. */
+    /** Also false if a newer head waits. After the first true, newer heads are only looked for when this is called again. */
     async mayPublish(): Promise<boolean> {
       if (!(await hasLease())) return false;
       await retry(abortIfSuperseded);

@@ -17,13 +17,14 @@ interface Opening {
  * the first 20,000 bytes. https://spec.commonmark.org/0.31.2/
  */
 export function openingOf(body: string): Opening | null {
-  const lines = cutBytes(body, mostBytes).split(/\r\n|\r|\n/);
+  const lines = linesOf(body);
   const at = lines.findIndex((line) => !isBlank(line) && !isQuote(line));
   const [line = "", before = ""] = [lines[at], lines[at - 1]];
   if (at < 0 || isHidden(line) || isQuote(before) || lines.slice(0, at).some(leavesComment)) return null;
   return { line: line.replace(/^[ \t]+/, ""), rest: lines.slice(at + 1).join("\n") };
 }
 
+const linesOf = (body: string) => cutBytes(body, mostBytes).split(/\r\n|\r|\n/);
 const isBlank = (line: string) => /^[ \t]*$/.test(line);
 const isQuote = (line: string) => /^ {0,3}>/.test(line);
 /** Code, fenced or indented, or an HTML comment. */
@@ -63,10 +64,14 @@ export function parseCommand(body: string, appSlug: string | null): AskedFor | n
   return asks(question) ? { name: "ask", question } : null;
 }
 
-/** Whether a comment begins with a mention of another account, which its question is then for. */
+/**
+ * Whether a comment begins with a mention of another account, which its question is then for. If it is not known where the person's text
+ * begins, each line may be its begin.
+ */
 export function speaksToAnother(body: string, appSlug: string | null): boolean {
-  const line = openingOf(body)?.line ?? "";
-  return /^@[a-z\d]/i.test(line) && behindMention(line, appSlug) === null;
+  const opening = openingOf(body);
+  const begins = opening ? [opening.line] : linesOf(body).map((line) => line.trimStart());
+  return begins.some((line) => /^@[a-z\d]/i.test(line) && behindMention(line, appSlug) === null);
 }
 
 /** The text after `@slug`, or `@slug[bot]` as GitHub writes it; null if the line does not begin with a mention of the App. */

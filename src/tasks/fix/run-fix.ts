@@ -376,19 +376,25 @@ function createFinish({ run, targets, files, tried, tests, scope }: FinishOption
       const reason = (await whyUnfinished(report, targets, files)) ?? (await whyUntried(round));
       if (reason !== null) return { ok: false, reason };
       const edits = await files.edits();
-      const judgements = new Map<string, Judgement>();
-      // Kept before verification, so that the edits survive if the time is up during it.
-      last = { report, edits, tried: await tried.now(), judgements, rounds: round };
       const repaired = new Set(report.repairs.flatMap((one) => (one.repaired ? [one.finding] : [])));
       const claimed = targets.filter(({ name }) => repaired.has(name));
-      await judgeRepairs(run, { round, claimed, edits, scope, tests }, judgements);
-      const wrong = [...judgements].flatMap(([name, { check }]) =>
-        check?.state === "present" ? [`${name}: ${check.reason}`] : [],
-      );
+      const known = last && isJudged(last, edits, claimed) ? last.judgements : undefined;
+      const judgements = known ?? new Map<string, Judgement>();
+      // Kept before verification, so that the edits survive if the time is up during it.
+      last = { report, edits, tried: await tried.now(), judgements, rounds: round };
+      if (!known) await judgeRepairs(run, { round, claimed, edits, scope, tests }, judgements);
+      const wrong = claimed.flatMap(({ name }) => {
+        const check = judgements.get(name)?.check;
+        return check?.state === "present" ? [`${name}: ${check.reason}`] : [];
+      });
       return wrong.length === 0 || round >= ROUNDS ? { ok: true } : { ok: false, reason: sentBack(wrong) };
     },
   };
 }
+
+/** Whether the same files and repairs were judged before: asked again, a model may say something else. */
+const isJudged = (last: FinishedFix, edits: readonly Edit[], claimed: readonly NamedTarget[]) =>
+  stateOf(last.edits) === stateOf(edits) && claimed.every(({ name }) => last.judgements.get(name)?.check);
 
 const sentBack = (wrong: readonly string[]) =>
   [

@@ -306,7 +306,10 @@ class ProofOf {
   }
 }
 
-/** A file that a runner may take for the test: Vitest and Jest run all files whose path contains the given one. */
+/**
+ * A file that a runner may take for the test as well: Vitest and Jest run all files whose path contains the given one, and Jest reads it as a
+ * pattern. A test of the pull request's own would decide then.
+ */
 function lookalike(path: string, others: Iterable<string>): string | null {
   const plain = (one: string) => one.toLowerCase().replace(/[^a-z0-9]/g, "-");
   const wanted = plain(path);

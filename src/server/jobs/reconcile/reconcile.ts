@@ -264,7 +264,7 @@ export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOption
   const present = installations.filter(({ isSuspended }) => !isSuspended);
   const gone = await goneAmong(memory.installations, installations, api);
   for (const id of gone) await queue.enqueue(purgeJob(id, null));
-  // Before the installations' jobs, which read it there.
+  // After the purge of those that are gone, which would be forgotten otherwise.
   await writeAppMemory(notes, { ...memory, installations });
   for (const { id } of present) await queue.enqueue(reconcileJob(id));
   const reason = `${taken ?? 0} failed deliveries processed, ${present.length} installations to check`;
