@@ -1,12 +1,11 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { plural, thousands } from "../report/outcome.ts";
-import type { Run } from "../server/queue/database.ts";
+import { type Run, readRows } from "../server/queue/database.ts";
 import { askedBy, noticePriority, parseTask, taskName } from "../server/queue/job.ts";
 import { idsIn } from "../server/queue/reader.ts";
 import { purposeOf } from "../server/records/run-summary.ts";
 import { type Html, html, layout } from "./html.ts";
-import { readRows } from "./listing.ts";
 import {
   badge,
   type Column,

@@ -13,7 +13,7 @@ import {
   testSentence,
 } from "../report/finding-words.ts";
 import { plural, thousands } from "../report/outcome.ts";
-import type { Run } from "../server/queue/database.ts";
+import { type Run, readRows } from "../server/queue/database.ts";
 import { parseTask } from "../server/queue/job.ts";
 import { readRecord } from "../server/queue/runs.ts";
 import { type Asked, type ResultSummary, type RunSummary, summaryOf } from "../server/records/run-summary.ts";
@@ -21,7 +21,6 @@ import { whyStopped } from "../tasks/shapes/review-result.ts";
 import { doneNotice, pullForm } from "./actions.ts";
 import { findingPath, severityTones, stateTones } from "./findings.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
-import { readRows } from "./listing.ts";
 import {
   badge,
   type Column,

@@ -18,7 +18,6 @@ import {
 import {
   badge,
   type Column,
-  choices,
   column,
   field,
   type GitHubLinks,
@@ -184,9 +183,9 @@ const filterForm = (
 ${field("q", "Search", query.q, { type: "search", placeholder: "#12, owner/name, head, login" })}
 ${field("repository", "Repository", query.repository, { list: "repositories", placeholder: "owner/name" })}
 ${repositoryNames(repositories)}
-${select("kind", "What", query.kind, choices(runKinds))}
-${select("outcome", "Outcome", query.outcome, choices(Object.keys(tones)))}
-${select("result", "Review", query.result, choices(Object.keys(results)))}
+${select("kind", "What", query.kind, runKinds)}
+${select("outcome", "Outcome", query.outcome, Object.keys(tones))}
+${select("result", "Review", query.result, Object.keys(results))}
 ${field("from", "From", query.from, { type: "date" })}
 ${field("to", "To", query.to, { type: "date" })}
 <button>Show</button>

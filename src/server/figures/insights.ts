@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
 import { toolOf } from "../../core/finding.ts";
 import { csvLine } from "../../report/csv.ts";
-import type { Run } from "../queue/database.ts";
+import { type Parameters, type Run, readRows } from "../queue/database.ts";
 import { idList, idsIn } from "../queue/reader.ts";
 import { weekOf } from "../queue/usage.ts";
 
@@ -98,8 +98,8 @@ interface InsightsQuestion {
 /** The id of a repository that the figures know, by "owner/name" in any case. @throws AppError `usage` if there is none */
 export async function repositoryNamed(run: Run, name: string): Promise<number> {
   const sql = "SELECT id FROM repository WHERE lower(owner || '/' || name) = :name ORDER BY id DESC LIMIT 1";
-  const [row] = (await run(sql, { name: name.toLowerCase() })).rows;
-  if (row) return z.object({ id: z.int() }).parse(row).id;
+  const [row] = await readRows(run, z.object({ id: z.int() }), sql, { name: name.toLowerCase() });
+  if (row) return row.id;
   throw new AppError("usage", `no review of the repository '${name}' is on record`, {
     remedy: "Write it as owner/name. `hunkwise report` lists all that are.",
   });
@@ -162,30 +162,27 @@ function statementsFor({ repositories }: Pick<InsightsQuestion, "repositories">)
   };
 }
 
-const DimensionRows = z.array(Outcomes.extend({ dimension: z.enum(dimensions), value: z.string() }));
-const ModelRows = z.array(Paid.extend({ model: z.string() }));
-const SpreadRows = z.array(z.object({ value: z.int() }));
-const NameRows = z.array(z.object({ id: z.int(), owner: z.string(), name: z.string() }));
+const DimensionRow = Outcomes.extend({ dimension: z.enum(dimensions), value: z.string() });
+const ModelRow = Paid.extend({ model: z.string() });
+const SpreadRow = z.object({ value: z.int() });
+const NameRow = z.object({ id: z.int(), owner: z.string(), name: z.string() });
 
 export async function readInsights(run: Run, question: InsightsQuestion): Promise<Insights> {
   const { from, to, repositories } = question;
   const statements = statementsFor(question);
-  const ids = repositories === null ? {} : { ids: idList(repositories) };
-  const ask = async <T>(shape: z.ZodType<T>, sql: string, parameters: object) =>
-    shape.parse((await run(sql, { ...ids, ...parameters })).rows);
+  const ids = idList(repositories ?? []);
+  const ask = <Row>(shape: z.ZodType<Row>, sql: string, parameters: Parameters) =>
+    readRows(run, shape, sql, { ids, ...parameters });
   const weeks = { from, to };
-  const names = await ask(NameRows, statements.names, {});
+  const names = await ask(NameRow, statements.names, {});
   const until = Date.parse(to) + weekMs;
   const times = { since: Math.max(Date.parse(from), until - timedWeeks * weekMs), until };
   const lines = async (by: "week" | "repository") => {
     const found = new Map<string | number, Line>();
     for (const source of Object.keys(sources) as Source[]) {
-      const Row = z.array(sources[source].shape.extend({ name: z.union([z.string(), z.int()]) }));
-      for (const { name, ...counts } of await ask<({ name: string | number } & Partial<Line>)[]>(
-        Row,
-        statements.counts(source, by),
-        weeks,
-      ))
+      const Row = sources[source].shape.extend({ name: z.union([z.string(), z.int()]) });
+      const sql = statements.counts(source, by);
+      for (const { name, ...counts } of await ask<{ name: string | number } & Partial<Line>>(Row, sql, weeks))
         found.set(name, { ...(found.get(name) ?? noLine), ...counts });
     }
     return found;
@@ -193,11 +190,11 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
   const [ofWeek, ofRepository, byDimension, models, dismissed, waiting, running] = await Promise.all([
     lines("week"),
     lines("repository"),
-    ask(DimensionRows, statements.dimensions, weeks),
-    ask(ModelRows, statements.models, weeks),
-    ask(z.array(DismissedRow), statements.oftenDismissed, weeks),
-    ask(SpreadRows, statements.spread("started_at - stored_at"), times),
-    ask(SpreadRows, statements.spread("ended_at - started_at"), times),
+    ask(DimensionRow, statements.dimensions, weeks),
+    ask(ModelRow, statements.models, weeks),
+    ask(DismissedRow, statements.oftenDismissed, weeks),
+    ask(SpreadRow, statements.spread("started_at - stored_at"), times),
+    ask(SpreadRow, statements.spread("ended_at - started_at"), times),
   ]);
   const nameOf = new Map(names.map(({ id, owner, name }) => [id, `${owner}/${name}`]));
   const totals = { ...noLine };
@@ -219,14 +216,14 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
   };
 }
 
-function ofDimension(rows: z.infer<typeof DimensionRows>, wanted: Dimension) {
+function ofDimension(rows: z.infer<typeof DimensionRow>[], wanted: Dimension) {
   return rows
     .filter(({ dimension }) => dimension === wanted)
     .map(({ dimension: _, ...row }) => row)
     .toSorted((a, b) => b.delivered - a.delivered || (a.value < b.value ? -1 : 1));
 }
 
-function spreadOf(...all: z.infer<typeof SpreadRows>[]): Insights["times"] {
+function spreadOf(...all: z.infer<typeof SpreadRow>[][]): Insights["times"] {
   const [waiting, running] = all.map(([median, p90 = median]): Spread | null =>
     median && p90 ? { median_ms: median.value, p90_ms: p90.value } : null,
   );

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
 import { AppError } from "../../core/errors.ts";
-import { type Database, inBatches, type Parameters, type Result, type Run } from "./database.ts";
+import { type Database, inBatches, type Parameters, type Result, type Run, readRows } from "./database.ts";
 import { forgetFigures, purgeFigures } from "./figures.ts";
 import {
   askedBy,
@@ -275,10 +275,10 @@ export class Queue {
     return this.#database.transaction(async (run) => {
       const now = this.#now();
       const limit = lane === "work" ? this.#limit : Number.MAX_SAFE_INTEGER;
-      const groups = await run(statements.groups, { now, limit, ...prioritiesOf[lane] });
-      for (const group of z.array(GroupRow).parse(groups.rows)) {
+      const lanes = prioritiesOf[lane];
+      for (const group of await readRows(run, GroupRow, statements.groups, { now, limit, ...lanes })) {
         const next = async () =>
-          CandidateRow.optional().parse((await run(statements.nextOfGroup, { ...group, now })).rows[0]);
+          (await readRows(run, CandidateRow, statements.nextOfGroup, { ...group, now }))[0];
         for (let row = await next(); row; row = await next()) {
           const job = await take(run, row, { worker, now, leaseUntil: now + leaseMs });
           if (!job) continue;
@@ -298,8 +298,7 @@ export class Queue {
 
   /** The head of the coalescing job that waits for the same key, if it arrived after this claim. */
   async newer({ id, fence }: ClaimedJob): Promise<NewerHead | undefined> {
-    const { rows } = await this.#database.run(statements.newer, { id, fence });
-    const row = NewerRow.optional().parse(rows[0]);
+    const [row] = await readRows(this.#database.run, NewerRow, statements.newer, { id, fence });
     if (!row || row.head === null) return undefined;
     return { head: row.head, dueInMs: Math.max(0, row.run_after - this.#now()) };
   }
@@ -324,7 +323,7 @@ export class Queue {
     options: { countAttempt: boolean } = { countAttempt: true },
   ): Promise<boolean> {
     return this.#database.transaction(async (run) => {
-      const claimed = ClaimedRow.optional().parse((await run(statements.claimed, { id, fence })).rows[0]);
+      const [claimed] = await readRows(run, ClaimedRow, statements.claimed, { id, fence });
       if (!claimed) return false;
       const now = this.#now();
       const runAfter = now + delayMs;
@@ -389,8 +388,8 @@ export class Queue {
   }
 
   async #running(of: { installation: number; repository: number | null }): Promise<number> {
-    const { rows } = await this.#database.run(statements.running, of);
-    return RunningRow.parse(rows[0]).jobs;
+    const [row] = await readRows(this.#database.run, RunningRow, statements.running, of);
+    return row?.jobs ?? 0;
   }
 
   /** Rejects if nothing can be stored: a full disk, a locked file, an unavailable database. */
@@ -402,8 +401,8 @@ export class Queue {
   async stats(): Promise<{ jobs: Record<JobState, number>; oldestWaitingMs: number | null }> {
     const now = this.#now();
     const jobs: Record<JobState, number> = { waiting: 0, active: 0, done: 0, failed: 0 };
-    const counts = await this.#database.run(statements.countByState);
-    for (const row of z.array(CountRow).parse(counts.rows)) jobs[row.state] = row.jobs;
+    for (const row of await readRows(this.#database.run, CountRow, statements.countByState))
+      jobs[row.state] = row.jobs;
     const oldest = await this.#database.run(statements.oldestThatMayRun, { now, limit: this.#limit });
     const since = oldest.rows[0]?.since;
     return { jobs, oldestWaitingMs: typeof since === "number" ? Math.max(0, now - since) : null };
@@ -517,7 +516,7 @@ function repositoryOf(task: Task): RepositoryRef | undefined {
 }
 
 async function waitingOf(run: Run, concurrencyKey: string): Promise<WaitingRow | undefined> {
-  return WaitingRow.optional().parse((await run(statements.waitingOf, { concurrencyKey })).rows[0]);
+  return (await readRows(run, WaitingRow, statements.waitingOf, { concurrencyKey }))[0];
 }
 
 async function renew(run: Run, newer: WaitingRow): Promise<void> {

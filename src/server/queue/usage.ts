@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Database, type RetryOptions, retryWhileUnavailable } from "./database.ts";
+import { type Database, type RetryOptions, readRows, retryWhileUnavailable } from "./database.ts";
 
 /** The pull request whose review spends; `repository` is its id, and the installation pays. */
 export interface Spender {
@@ -49,7 +49,7 @@ export function weekOf(at: number): string {
 
 const dayMs = 86_400_000;
 
-const SpentRow = z.object({ tokens: z.int(), cost: z.number() });
+const SpentRow = z.object({ tokens: z.int(), costUsd: z.number() });
 
 const addTurn = `INSERT INTO spending (day, installation, repository, pull, tokens, cost_usd)
   VALUES (:day, :installation, :repository, :pull, :tokens, :cost)
@@ -68,7 +68,7 @@ const addToJob = `UPDATE job SET turns = turns + 1, prompt_tokens = prompt_token
     cached_tokens = cached_tokens + :cachedTokens, completion_tokens = completion_tokens + :completionTokens,
     cost_usd = cost_usd + :cost, unpriced = unpriced + :unpriced WHERE id = :job`;
 
-const sumOfDays = `SELECT CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens, coalesce(sum(cost_usd), 0.0) AS cost FROM spending
+const sumOfDays = `SELECT CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens, coalesce(sum(cost_usd), 0.0) AS "costUsd" FROM spending
   WHERE day BETWEEN :first AND :last AND installation = :installation
     AND ((repository = :repository AND pull = :pull) OR :pull IS NULL)`;
 
@@ -95,9 +95,9 @@ export function createSpending(database: Database) {
       const [first, last] = isMonth ? [`${period}-01`, `${period}-31`] : [period, period];
       const { installation } = scope;
       const { repository, pull } = "pull" in scope ? scope : { repository: null, pull: null };
-      const { rows } = await database.run(sumOfDays, { first, last, installation, repository, pull });
-      const { tokens, cost } = SpentRow.parse(rows[0]);
-      return { tokens, costUsd: cost };
+      const of = { first, last, installation, repository, pull };
+      const [sum] = await readRows(database.run, SpentRow, sumOfDays, of);
+      return sum ?? { tokens: 0, costUsd: 0 };
     },
   };
 }
@@ -156,8 +156,8 @@ export function createQuotas(database: Database) {
           const { scope, most, since } = limit;
           const { rows } = await run(knownEntry, { installation, scope, name });
           if (rows.length > 0) continue;
-          const [row] = (await run(countEntries, { installation, scope, since })).rows;
-          if (CountRow.parse(row).entries >= most) return limit;
+          const [row] = await readRows(run, CountRow, countEntries, { installation, scope, since });
+          if (!row || row.entries >= most) return limit;
           fresh.push(scope);
         }
         for (const scope of fresh) await run(addEntry, { installation, scope, name, repository, at });
