@@ -13,13 +13,7 @@ import { pinPromptContext, recordedMasks, recordedTurns } from "./attempts.ts";
 import { budgetOf, withinBudget } from "./budgets.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 
-interface WatchedModels {
-  models: Models;
-  /** The fault that decides the next step, even if other loops get answers later. */
-  lastFault(): AppError | undefined;
-}
-
-export function watchModels(models: Models): WatchedModels {
+export function watchModels(models: Models) {
   let fault: AppError | undefined;
   const watch = (model: Model): Model => ({
     ...factsOf(model),
@@ -33,7 +27,11 @@ export function watchModels(models: Models): WatchedModels {
       }
     },
   });
-  return { lastFault: () => fault, models: eachRole(models, watch) };
+  return {
+    models: eachRole(models, watch),
+    /** The fault that decides the next step, even if other loops get answers later. */
+    lastFault: () => fault,
+  };
 }
 
 /** A spent budget is final; a passing fault is worth a retry. */
