@@ -47,13 +47,13 @@ export interface Part {
   isCutOff: boolean;
 }
 
-export interface Bounds {
+const defaults = {
   /** Rows at which one page looks for those that pass its conditions. */
-  scanned: number;
+  scanned: 20_000,
   /** So few repositories are read by their indexes; of more, all rows are looked at in their order. */
-  apart: number;
-}
-const defaults: Bounds = { scanned: 20_000, apart: 20 };
+  apart: 20,
+};
+export type Bounds = typeof defaults;
 
 /** At most `size` rows of a list that are older than a place. */
 export async function readPart(

@@ -284,34 +284,25 @@ async function convert(env: Env, code: string): Promise<StoredApp | { problem: s
 /** The form of an organisation's name in addresses on GitHub. */
 const organizationName = /^\w[\w-]{0,99}$/;
 
-/** What the person has said on the page, in its address. */
-interface Choices {
-  /** The parameters of the page, to pass on. */
-  query: URLSearchParams;
-  /** The origin by which the visitor's browser reached this page. */
-  visited: string;
-  /** The origin of this server for GitHub and for people. */
-  address: string;
-  /** A given address that is none. */
-  badAddress: string | null;
-  /** The organisation as it was written. */
-  organization: string;
-  contents: "read" | "write";
-  /** Whether the person has continued with these choices. */
-  isChosen: boolean;
-}
+type Choices = ReturnType<typeof readChoices>;
 
-function readChoices(visited: string, query: URLSearchParams): Choices {
+/** What the person has said on the page, in its address. */
+function readChoices(visited: string, query: URLSearchParams) {
   const given = query.get("address")?.trim() ?? "";
   const address = originOf(given);
   const organization = query.get("organization")?.trim();
   return {
+    /** The parameters of the page, to pass on. */
     query,
+    /** The origin by which the visitor's browser reached this page. */
     visited,
+    /** The origin of this server for GitHub and for people. */
     address: address ?? visited,
+    /** A given address that is none. */
     badAddress: given !== "" && address === null ? given : null,
     organization: organization ?? "",
     contents: query.get("contents") === "write" ? "write" : "read",
+    /** Whether the person has continued with these choices. */
     isChosen: organization !== undefined,
   };
 }

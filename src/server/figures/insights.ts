@@ -53,11 +53,6 @@ const Pulls = z.strictObject({ merged: z.int(), closed: z.int() });
 const Line = z.strictObject({ ...Outcomes.shape, ...Runs.shape, ...Paid.shape, ...Pulls.shape });
 export type Line = z.infer<typeof Line>;
 
-interface Spread {
-  median_ms: number;
-  p90_ms: number;
-}
-
 const DismissedRow = z.object({
   repository: z.int(),
   dimension: z.enum(["rule", "source", "category"]),
@@ -68,19 +63,7 @@ const DismissedRow = z.object({
 });
 export type OftenDismissed = Omit<z.infer<typeof DismissedRow>, "repository"> & { repository: string };
 
-export interface Insights {
-  /** The first Monday, and the last Sunday. */
-  period: { from: string; to: string };
-  totals: Line;
-  weeks: ({ week: string } & Line)[];
-  repositories: ({ id: number; name: string } & Line)[];
-  /** By what the findings are; `value` is empty if they do not say. */
-  by: Record<Dimension, ({ value: string } & Outcomes)[]>;
-  often_dismissed: OftenDismissed[];
-  models: ({ model: string } & z.infer<typeof Paid>)[];
-  /** Of the runs that published a review in the last 13 weeks of the period; null if there is none. */
-  times: { waiting: Spread; running: Spread } | null;
-}
+export type Insights = Awaited<ReturnType<typeof readInsights>>;
 
 export const dimensions = ["severity", "category", "rule", "source"] as const;
 export type Dimension = (typeof dimensions)[number];
@@ -167,7 +150,7 @@ const ModelRow = Paid.extend({ model: z.string() });
 const SpreadRow = z.object({ value: z.int() });
 const NameRow = z.object({ id: z.int(), owner: z.string(), name: z.string() });
 
-export async function readInsights(run: Run, question: InsightsQuestion): Promise<Insights> {
+export async function readInsights(run: Run, question: InsightsQuestion) {
   const { from, to, repositories } = question;
   const statements = statementsFor(question);
   const ids = idList(repositories ?? []);
@@ -200,18 +183,24 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
   const totals = { ...noLine };
   for (const line of ofWeek.values()) add(totals, line);
   return {
+    /** The first Monday, and the last Sunday. */
     period: { from, to: new Date(Date.parse(to) + weekMs - 1).toISOString().slice(0, 10) },
     totals,
     weeks: mondays(from, to).map((week) => ({ week, ...(ofWeek.get(week) ?? noLine) })),
     repositories: [...ofRepository]
       .map(([id, line]) => ({ id: Number(id), name: nameOf.get(Number(id)) ?? String(id), ...line }))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    by: Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Insights["by"],
+    /** By what the findings are; `value` is empty if they do not say. */
+    by: Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Record<
+      Dimension,
+      ReturnType<typeof ofDimension>
+    >,
     models,
     often_dismissed: dismissed
       .map(({ repository, ...row }) => ({ repository: nameOf.get(repository) ?? String(repository), ...row }))
       .filter(({ dimension, value }) => value !== "" && !(dimension === "source" && value === "model"))
       .toSorted((a, b) => b.dismissed - b.fixed - (a.dismissed - a.fixed)),
+    /** Of the runs that published a review in the last 13 weeks of the period; null if there is none. */
     times: spreadOf(waiting, running),
   };
 }
@@ -223,8 +212,8 @@ function ofDimension(rows: z.infer<typeof DimensionRow>[], wanted: Dimension) {
     .toSorted((a, b) => b.delivered - a.delivered || (a.value < b.value ? -1 : 1));
 }
 
-function spreadOf(...all: z.infer<typeof SpreadRow>[][]): Insights["times"] {
-  const [waiting, running] = all.map(([median, p90 = median]): Spread | null =>
+function spreadOf(...all: z.infer<typeof SpreadRow>[][]) {
+  const [waiting, running] = all.map(([median, p90 = median]) =>
     median && p90 ? { median_ms: median.value, p90_ms: p90.value } : null,
   );
   return waiting && running ? { waiting, running } : null;
@@ -307,17 +296,14 @@ export function breakdownCsv(insights: Insights, by: Breakdown): string {
   return [csvLine([by, ...names]), ...lines].join("");
 }
 
-interface Demotion {
-  does: string;
-  /** Lines for `.github/hunkwise.yml`; null if there is no single right one. */
-  lines: string | null;
-}
-
 export const severeOnly = (category: string): string =>
   `Report a finding of the category ${category} only if its severity is high or critical.`;
 
-/** What a repository can do about findings that its people dismiss again and again. */
-export function demotionOf({ dimension, value, dismissed, findings }: OftenDismissed): Demotion {
+/**
+ * What a repository can do about findings that its people dismiss again and again, with the lines for `.github/hunkwise.yml`; null if there is
+ * no single right one.
+ */
+export function demotionOf({ dimension, value, dismissed, findings }: OftenDismissed) {
   const evidence = `people dismissed ${dismissed} of ${findings}`;
   const demotion = (does: string, lines: object | null) => ({ does, lines: lines && stringify(lines) });
   if (dimension === "rule")

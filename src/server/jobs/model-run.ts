@@ -105,7 +105,7 @@ export async function beginRun(
   { job, tools, deps }: { job: PullJob; tools: JobTools; deps: JobDependencies },
   { pull, place, config, models, recorded, most }: CommandReading,
 ) {
-  const { headSha: head, baseSha: base, baseRef } = pull;
+  const { headSha: head, baseSha: base, baseRef, number, title, body } = pull;
   const budget = budgetOf(job, config, deps);
   const turns = recordedTurns(recorded, head);
   await tools.record({ kind: "began", head });
@@ -116,14 +116,18 @@ export async function beginRun(
   return {
     process: { ...processOptions({ job, place, recorded, turns }, tools, deps), models: watched.models },
     input: { targetBranch: baseRef, config, models: eachRole(models, factsOf) },
-    limits: async () => withinBudget(limitsWithin(most, config), await budget.left(), turns),
+    /** What all commands pin. */
+    common: async () => ({
+      pull: { number, title, body },
+      limits: withinBudget(limitsWithin(most, config), await budget.left(), turns),
+    }),
     /** Pins the other parts of the input, so that each attempt pays for the same turns. */
     pin: <T>(shape: z.ZodType<T>, read: () => Promise<T>) =>
       pinPromptContext({ about, shape, recorded, turns }, tools, read),
-    /** The fault of the models, if the queue tries again after it: then there is no result yet. */
-    passingFault: () => {
+    /** Rejects with the fault of the models, if the queue tries again after it: then there is no result yet. */
+    throwIfPassing() {
       const fault = watched.lastFault();
-      return fault?.retryable && job.attempt < maxAttempts ? fault : undefined;
+      if (fault?.retryable && job.attempt < maxAttempts) throw fault;
     },
     lastFault: watched.lastFault,
     recordResult: (result: unknown) => tools.record({ kind: "result", head, base, result }),

@@ -16,7 +16,11 @@ export interface Dialect {
 export const schemaVersion = 10;
 
 /** The tables of both databases. Times are milliseconds since 1970, a day (UTC) is written as 2026-11-22, and a week is named by its Monday. */
-export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dialect) => `
+export function tables({ integer, real, counter, byBytes, table, keyTable }: Dialect): string {
+  const counts = (names: string) => names.replaceAll(/\w+/g, `$& ${integer} NOT NULL DEFAULT 0`);
+  /** What model turns took. Turns without a known price are in "unpriced". */
+  const paid = `${counts("turns, prompt_tokens, cached_tokens, completion_tokens, unpriced")}, cost_usd ${real} NOT NULL DEFAULT 0`;
+  return `
   CREATE TABLE delivery (
     id          TEXT PRIMARY KEY,
     event       TEXT NOT NULL,
@@ -54,13 +58,8 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
     ended_at     ${integer},
     outcome      TEXT,
     reason       TEXT,
-    -- What a run has cost so far: every turn of its model, also of failed attempts. Turns without a known price are in "unpriced".
-    turns             ${integer} NOT NULL DEFAULT 0,
-    prompt_tokens     ${integer} NOT NULL DEFAULT 0,
-    cached_tokens     ${integer} NOT NULL DEFAULT 0,
-    completion_tokens ${integer} NOT NULL DEFAULT 0,
-    cost_usd          ${real} NOT NULL DEFAULT 0,
-    unpriced          ${integer} NOT NULL DEFAULT 0
+    -- What a run has cost so far: every turn of its model, also of failed attempts.
+    ${paid}
   ) ${table};
   CREATE INDEX job_ended_at ON job (ended_at) WHERE ended_at IS NOT NULL;
   -- The two promises of the queue, kept by the database itself.
@@ -156,12 +155,7 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
     is_complete       ${integer},
     findings          ${integer},
     posted            ${integer},
-    turns             ${integer} NOT NULL,
-    prompt_tokens     ${integer} NOT NULL,
-    cached_tokens     ${integer} NOT NULL,
-    completion_tokens ${integer} NOT NULL,
-    cost_usd          ${real} NOT NULL,
-    unpriced          ${integer} NOT NULL
+    ${paid}
   ) ${table};
   CREATE INDEX run_ended ON run (ended_at, seq);
   CREATE INDEX run_of_repository ON run (repository, ended_at, seq);
@@ -228,15 +222,7 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
     week        TEXT NOT NULL,
     dimension   TEXT NOT NULL,
     value       TEXT NOT NULL,
-    delivered   ${integer} NOT NULL,
-    fixed       ${integer} NOT NULL,
-    dismissed   ${integer} NOT NULL,
-    ignored     ${integer} NOT NULL,
-    unclear     ${integer} NOT NULL,
-    withdrawn   ${integer} NOT NULL DEFAULT 0,
-    unmerged    ${integer} NOT NULL,
-    thumbs_up   ${integer} NOT NULL,
-    thumbs_down ${integer} NOT NULL,
+    ${counts("delivered, fixed, dismissed, ignored, unclear, withdrawn, unmerged, thumbs_up, thumbs_down")},
     PRIMARY KEY (repository, dimension, week, value)
   ) ${keyTable};
   CREATE INDEX outcome_week_week ON outcome_week (week);
@@ -246,12 +232,7 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
     repository        ${integer} NOT NULL,
     week              TEXT NOT NULL,
     model             TEXT NOT NULL,
-    turns             ${integer} NOT NULL,
-    prompt_tokens     ${integer} NOT NULL,
-    cached_tokens     ${integer} NOT NULL,
-    completion_tokens ${integer} NOT NULL,
-    cost_usd          ${real} NOT NULL,
-    unpriced          ${integer} NOT NULL,
+    ${paid},
     PRIMARY KEY (repository, week, model)
   ) ${keyTable};
 
@@ -259,12 +240,7 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
   CREATE TABLE run_week (
     repository ${integer} NOT NULL,
     week       TEXT NOT NULL,
-    reviews    ${integer} NOT NULL,
-    quiet      ${integer} NOT NULL,
-    complete   ${integer} NOT NULL,
-    skipped    ${integer} NOT NULL,
-    failed     ${integer} NOT NULL,
-    other      ${integer} NOT NULL,
+    ${counts("reviews, quiet, complete, skipped, failed, other")},
     PRIMARY KEY (repository, week)
   ) ${keyTable};
 
@@ -277,3 +253,4 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
     seen_at     ${integer} NOT NULL
   ) ${keyTable};
 `;
+}

@@ -27,13 +27,14 @@ import { suggestionsFor } from "../../../tasks/fix/suggestions.ts";
 import type { Command, JobOutcome } from "../../queue/job.ts";
 import { requireLease } from "../../queue/run-job.ts";
 import { isRefusal, lastResult, recordedTests, recordStart } from "../attempts.ts";
-import { loadConfig, withFolders } from "../load-config.ts";
+import { withFolders } from "../load-config.ts";
 import { beginRun } from "../model-run.ts";
 import {
   answered,
   answeredWithError,
   askedThread,
   type CommandContext,
+  configFor,
   isMarked,
   mayWrite,
   ownThreads,
@@ -287,20 +288,17 @@ interface MadeFix {
 /** Lets a model repair findings. Rejects with `budget_spent`, `config_invalid`, and with a fault of the model that may pass. */
 async function makeFix(order: FixOrder): Promise<MadeFix> {
   const { context, pull, place, recorded } = order;
-  const { api, deps, tools, job } = context;
-  const root = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
-  const config = await withFolders(root, place, deps);
+  const { deps, tools } = context;
+  const config = await withFolders(await configFor(context, pull), place, deps);
   const isPrivate = createPrivacy(config.paths.private);
   const known = lastResult(FixResult, recorded);
   if (known?.head === pull.headSha)
     return { fix: known.result, isRecorded: true, isPrivate, testOf: testsOf(recordedTargets(recorded)) };
 
   const run = await beginRun(context, { ...order, config, most: fixTask.most });
-  const { number, title, body } = pull;
   const pinned = await run.pin(Pinned, async () => ({
-    pull: { number, title, body },
+    ...(await run.common()),
     targets: await targetsOf(order, isPrivate),
-    limits: await run.limits(),
   }));
   const input: FixInput = { ...run.input, ...pinned };
   const hasTests = input.targets.some(({ test }) => test);
@@ -313,8 +311,7 @@ async function makeFix(order: FixOrder): Promise<MadeFix> {
     testPlace,
     tested: recordedTests(recorded),
   });
-  const fault = run.passingFault();
-  if (fix.stop_reason === "model_error" && fault) throw fault;
+  if (fix.stop_reason === "model_error") run.throwIfPassing();
   await run.recordResult(fix);
   return { fix, isRecorded: false, isPrivate, testOf: testsOf(input.targets) };
 }

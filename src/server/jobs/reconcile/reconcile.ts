@@ -8,7 +8,6 @@ import {
   type OpenPull,
   wholeList,
 } from "../../../pull/github/app-client.ts";
-import type { OwnCheckRun } from "../../../pull/github/pull-request-api.ts";
 import { isReview, ownOf } from "../../../pull/publish/check-run.ts";
 import { isNoReview } from "../../../pull/publish/conclusions.ts";
 import { checkRunKey } from "../../../pull/publish/existing.ts";
@@ -257,42 +256,24 @@ export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOption
     memory.deliveries = deliveries;
     return writeAppMemory(notes, memory);
   };
-  const taken = await ifShown("failed deliveries", log, () =>
-    takeUpDeliveries(memory, { api, upkeep, signal, log, keep }),
-  );
+  const options = { api, upkeep, signal, log, keep };
+  const taken = await takeUpDeliveries(memory, options).catch((error: unknown) => {
+    // An App with a disabled webhook has no deliveries but still has pull requests.
+    if (!isRefusal(error) && !isUnanswered(error)) throw error;
+    log.warn({ err: error }, `GitHub does not show failed deliveries: ${errorLine(error)}`);
+    return 0;
+  });
   const installations = await wholeList(api.installations());
   const present = installations.filter(({ isSuspended }) => !isSuspended);
-  const gone = await goneAmong(memory.installations, installations, api);
-  for (const id of gone) await queue.enqueue(purgeJob(id, null));
+  const isListed = (id: number) => installations.some((one) => one.id === id);
+  // Those that GitHub says are gone: absence from the list is not enough.
+  for (const { id } of memory.installations)
+    if (!isListed(id) && (await api.installation(id)) === null) await queue.enqueue(purgeJob(id, null));
   // After the purge of those that are gone, which would be forgotten otherwise.
   await writeAppMemory(notes, { ...memory, installations });
   for (const { id } of present) await queue.enqueue(reconcileJob(id));
-  const reason = `${taken ?? 0} failed deliveries processed, ${present.length} installations to check`;
+  const reason = `${taken} failed deliveries processed, ${present.length} installations to check`;
   return { kind: "done", reason };
-}
-
-/** The installations that GitHub says are gone: absence from the list is not enough. */
-async function goneAmong(
-  known: AppMemory["installations"],
-  listed: AppMemory["installations"],
-  api: AppApi,
-): Promise<number[]> {
-  const gone: number[] = [];
-  for (const { id } of known) {
-    if (!listed.some((one) => one.id === id) && (await api.installation(id)) === null) gone.push(id);
-  }
-  return gone;
-}
-
-/** An App with a disabled webhook has no deliveries but still has pull requests. */
-async function ifShown<T>(what: string, log: JobLog, look: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await look();
-  } catch (error) {
-    if (!isRefusal(error) && !isUnanswered(error)) throw error;
-    log.warn({ err: error }, `GitHub does not show ${what}: ${errorLine(error)}`);
-    return undefined;
-  }
 }
 
 interface RhythmOptions {
@@ -406,23 +387,19 @@ async function lookAtPull(
   allowance.requests--;
   const check = await checkOf(repository, pull, api);
   const seen = { headSha, baseRef, updatedAt, isReviewed: false, tries: isAsBefore ? before.tries : 0 };
-  if (check !== "hidden" && check && isReview(ownOf(check))) return { ...seen, isReviewed: true };
+  const own = check === "hidden" ? undefined : check && ownOf(check);
+  if (own && isReview(own)) return { ...seen, isReviewed: true };
   // A job has looked at it in this state, and recorded why it is skipped (a draft, a label).
-  if (isAsBefore && isSettled(check)) return { ...seen, tries: mostTries };
+  const isSettled = check === "hidden" || (own && !isNoReview(own.title));
+  if (isAsBefore && isSettled) return { ...seen, tries: mostTries };
   if (isEarly) allowance.early--;
   await queue.enqueue(eventReview(repository, number, headSha, { priority: missedPriority }));
   onMissed(pull);
   return { ...seen, tries: seen.tries + 1 };
 }
 
-type ExistingCheck = OwnCheckRun | "hidden" | undefined;
-
 /** Our check run of the head for events; "hidden" if we may not see it. */
-async function checkOf(
-  repository: RepositoryRef,
-  pull: OpenPull,
-  api: InstallationApi,
-): Promise<ExistingCheck> {
+async function checkOf(repository: RepositoryRef, pull: OpenPull, api: InstallationApi) {
   const { number, headSha: head, baseRef } = pull;
   const trigger = triggerOf({ trigger: `event#${number}`, requestedBy: null }, { baseRef });
   try {
@@ -432,12 +409,6 @@ async function checkOf(
     if (!isRefusal(error)) throw error;
     return "hidden";
   }
-}
-
-function isSettled(check: ExistingCheck): boolean {
-  if (check === "hidden") return true;
-  const own = check && ownOf(check);
-  return own ? !isNoReview(own.title) : false;
 }
 
 /** Of the 5,000 that GitHub grants an installation in an hour. */
