@@ -177,14 +177,10 @@ function jobCells({ names, links }: View): Column<WaitingRow | ActiveRow>[] {
   ];
 }
 
-interface Step {
-  name: string;
-  /** Of the newest entry. */
-  at: number;
-}
+type Step = Awaited<ReturnType<typeof stepOf>>;
 
 /** What a run is doing, from the newest entries of its record. */
-async function stepOf(run: Run, id: string): Promise<Step | null> {
+async function stepOf(run: Run, id: string) {
   const entries = await readRows(run, EntryRow, newestEntries, { id });
   const [newest] = entries;
   if (!newest) return null;
@@ -201,7 +197,7 @@ function stepIn(begin: string): string | null {
   return purpose === "review" ? "reading the change" : purpose;
 }
 
-function activeTable(rows: readonly ActiveRow[], steps: ReadonlyMap<string, Step | null>, view: View): Html {
+function activeTable(rows: readonly ActiveRow[], steps: ReadonlyMap<string, Step>, view: View): Html {
   const { time } = view;
   const list: Column<ActiveRow>[] = [
     ...jobCells(view),

@@ -88,7 +88,9 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
       const story = await storyOf(run, row, viewer);
       const { repository: of, pull } = row;
       const became = await readRows(run, OutcomeRow, outcomes, { repository: of, pull });
-      const reason = await redactText(row.reason ?? (viewer.isOperator ? await failureOf(run, id) : ""));
+      // Why it failed is for operators: the words may name machines and folders of theirs.
+      const [failed] = viewer.isOperator ? await readRows(run, FailureRow, failure, { id }) : [];
+      const reason = await redactText(row.reason ?? failed?.reason ?? "");
       const view = { row: { ...row, reason }, story, became, repository, links, now: now(), retentionMs };
       const body = html`${doneNotice(context)}${storyPage(view)}${pullForm(repository, id)}`;
       return page(titleOf(view), body);
@@ -102,11 +104,6 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
       html`<p>This run ${job.state === "active" ? "is under way" : "waits"}: see <a href="/">Now</a>. Its story is told when it has ended.</p>`,
     );
   });
-}
-
-/** Why it failed, in words for operators: they may name machines and folders of theirs. */
-async function failureOf(run: Run, id: string): Promise<string> {
-  return (await readRows(run, FailureRow, failure, { id }))[0]?.reason ?? "";
 }
 
 /** Values that look random and are none: ids and names of objects. */

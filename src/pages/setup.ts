@@ -166,14 +166,11 @@ function watchModel(options: SetupOptions, stopped: AbortSignal) {
   const check = async (last: ModelReport | null) => {
     const limit = AbortSignal.timeout(modelLimitMs);
     const found = await checkModel(AbortSignal.any([limit, stopped])).catch((error: unknown): ModelReport => {
-      if (!limit.aborted)
-        return {
-          state: "fail",
-          says: errorLine(error),
-          remedy: (error instanceof AppError && error.remedy) || null,
-        };
-      const says = `It did not answer within ${modelLimitMs / 1_000} s`;
-      return { state: "fail", says, remedy: slowModel };
+      const state = "fail";
+      if (limit.aborted)
+        return { state, says: `It did not answer within ${modelLimitMs / 1_000} s`, remedy: slowModel };
+      const remedy = (error instanceof AppError && error.remedy) || null;
+      return { state, says: errorLine(error), remedy };
     });
     const line = [`The model: ${found.says}`, found.remedy].filter(Boolean).join(". ");
     if (!stopped.aborted && found.state !== last?.state) log[found.state === "ok" ? "info" : "warn"](line);

@@ -30,14 +30,6 @@ export interface Delivery {
   action: string | null;
 }
 
-export interface LivingWorker {
-  name: string;
-  version: string;
-  concurrency: number;
-  /** Milliseconds since 1970. */
-  startedAt: number;
-}
-
 /** Job and fence identify a claim. With this condition, a statement of a late worker changes nothing. */
 const stillOurs = "id = :id AND fence = :fence AND state = 'active'";
 
@@ -217,13 +209,6 @@ async function take(
 /** A worker says every half minute that it lives. */
 const longestSilenceMs = 600_000;
 
-interface QueueOptions {
-  database: Database;
-  /** Jobs of one installation that may run at a time. */
-  installationConcurrency: number;
-  now: () => number;
-}
-
 const WaitingRow = z.object({
   id: z.string(),
   task: z.string(),
@@ -246,9 +231,10 @@ export class Queue {
   readonly #limit: number;
   readonly #now: () => number;
 
-  constructor({ database, installationConcurrency, now }: QueueOptions) {
+  /** @param limit jobs of one installation that may run at a time */
+  constructor(database: Database, limit: number, now: () => number) {
     this.#database = database;
-    this.#limit = installationConcurrency;
+    this.#limit = limit;
     this.#now = now;
   }
 
@@ -349,7 +335,9 @@ export class Queue {
   }
 
   /** Shows the worker to people, and forgets those that were not seen for ten minutes. */
-  async showWorker(worker: LivingWorker): Promise<void> {
+  async showWorker(
+    worker: Record<"name" | "version", string> & Record<"concurrency" | "startedAt", number>,
+  ): Promise<void> {
     const now = this.#now();
     await this.#database.run(statements.showWorker, { ...worker, now });
     await this.#database.run(statements.hideWorkers, { name: null, before: now - longestSilenceMs });

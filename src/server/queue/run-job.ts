@@ -212,11 +212,6 @@ async function fail(job: ClaimedJob, error: unknown, how: Settlement): Promise<J
 
 const isLeaseLost = (error: unknown) => error instanceof AppError && error.code === "lease_lost";
 
-interface NextTry {
-  delayMs: number;
-  countAttempt: boolean;
-}
-
 const hour = 3_600_000;
 /** How long after the job's first start errors of other systems cost no attempt. After a day, an operator has to look. */
 const outagePatienceMs: Partial<Record<ErrorCode, number>> = {
@@ -236,7 +231,7 @@ const outagePatienceMs: Partial<Record<ErrorCode, number>> = {
 const spreadMs = 5_000;
 
 /** When a failed job is tried again, and whether the attempt counts; undefined if it is not. */
-export function nextTry(job: ClaimedJob, error: unknown, clock: Clock): NextTry | undefined {
+export function nextTry(job: ClaimedJob, error: unknown, clock: Clock) {
   if (!(error instanceof AppError) || !error.retryable || job.attempt > maxAttempts) return undefined;
   const countAttempt = !isOutage(error, job, clock);
   if (countAttempt && job.attempt === maxAttempts) return undefined;

@@ -25,13 +25,6 @@ export interface PaidTurn {
   costUsd: number | null;
 }
 
-export interface Spent {
-  /** Prompt and completion tokens together. */
-  tokens: number;
-  /** In US dollars; turns without a known price count as 0. */
-  costUsd: number;
-}
-
 export type Spending = ReturnType<typeof createSpending>;
 
 /** The calendar day (UTC) of a time in milliseconds since 1970, as "2026-11-22". */
@@ -89,8 +82,11 @@ export function createSpending(database: Database) {
       });
     },
 
-    /** The sum of a day ("2026-11-22") or a month ("2026-11"), of all processes. */
-    async spentOn(period: string, scope: SpendingScope): Promise<Spent> {
+    /**
+     * The sum of a day ("2026-11-22") or a month ("2026-11"), of all processes: prompt and completion tokens together, and US dollars, without
+     * turns whose price is unknown.
+     */
+    async spentOn(period: string, scope: SpendingScope): Promise<{ tokens: number; costUsd: number }> {
       const isMonth = period.length === "2026-11".length;
       const [first, last] = isMonth ? [`${period}-01`, `${period}-31`] : [period, period];
       const { installation } = scope;

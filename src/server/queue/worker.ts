@@ -88,9 +88,10 @@ export function startWorker(options: WorkerOptions) {
       if (lane === "work") refusals = 0;
       return job;
     } catch (error) {
-      if (lane === "notices") return undefined;
-      refusals++;
-      log.error({ err: error }, `No job can be taken from the queue: ${errorLine(error)}`);
+      if (lane === "work") {
+        refusals++;
+        log.error({ err: error }, `No job can be taken from the queue: ${errorLine(error)}`);
+      }
       return undefined;
     }
   }

@@ -48,6 +48,7 @@ export interface RunningServer {
 }
 
 const patientTimeouts: Timeouts = { headersMs: 10_000, requestMs: 30_000 };
+/** GitHub waits ten seconds for an answer, and its next try reaches the restarted server. */
 const longestCloseMs = 5_000;
 /**
  * Limits for unauthenticated clients, because the signature is checked last. GitHub sends a dozen headers of some hundred bytes, a proxy adds as

@@ -444,7 +444,11 @@ async function lookAround(
   const known = await readInstallationMemory(upkeep.notes, id);
   const before = known ?? { early: 0, repositories: [], looks: {} };
   const allowance: Allowance = { requests: mostRequests, early: mostEarly - before.early };
-  const repositories = await readRepositories(api, allowance);
+  const repositories: InstalledRepository[] = [];
+  for await (const page of api.repositories()) {
+    allowance.requests--;
+    repositories.push(...page);
+  }
   // Repositories that are new to us were added now, unless nothing is known yet.
   const firstSeen = known === null ? createdAt : now;
   const unseen: Look = { firstSeen, lookedAt: null, triedAt: 0, pulls: {} };
@@ -454,7 +458,8 @@ async function lookAround(
   if (gone.length > 0) await upkeep.queue.enqueue(purgeJob(id, gone));
   let missed = 0;
   try {
-    for (const repository of longestUntriedFirst(repositories, memory)) {
+    const triedAt = ({ id }: InstalledRepository) => memory.looks[id]?.triedAt ?? 0;
+    for (const repository of repositories.toSorted((a, b) => triedAt(a) - triedAt(b))) {
       if (allowance.requests <= 0) break;
       const look = memory.looks[repository.id] ?? unseen;
       memory.looks[repository.id] = repository.isBusy
@@ -491,15 +496,3 @@ async function lookAround(
     }
   }
 }
-
-async function readRepositories(api: InstallationApi, allowance: Allowance): Promise<InstalledRepository[]> {
-  const repositories: InstalledRepository[] = [];
-  for await (const page of api.repositories()) {
-    allowance.requests--;
-    repositories.push(...page);
-  }
-  return repositories;
-}
-
-const longestUntriedFirst = (repositories: readonly InstalledRepository[], { looks }: InstallationMemory) =>
-  repositories.toSorted((a, b) => (looks[a.id]?.triedAt ?? 0) - (looks[b.id]?.triedAt ?? 0));
