@@ -227,8 +227,8 @@ export function listRoutes<
   const Rows = z.array(list.Row);
   async function* lines(viewer: Viewer, selection: Selection): AsyncGenerator<Cell[]> {
     let place: Place | null = null;
-    let left = MOST_CSV_ROWS;
-    for (let parts = 0; parts < MOST_PARTS && left > 0 && (parts === 0 || place); parts++) {
+    let [left, parts] = [MOST_CSV_ROWS, 0];
+    do {
       const part: Part = await readPart(run, table, selection, place, Math.min(500, left));
       const rows = Rows.parse(part.rows);
       const names = await namesOf(run, viewer, rows);
@@ -236,7 +236,7 @@ export function listRoutes<
         yield csv.map((name) => cells[name]?.(row, names(row.repository)) ?? row[name] ?? null);
       left -= rows.length;
       place = part.older;
-    }
+    } while (place && left > 0 && ++parts < MOST_PARTS);
     if (place) yield csv.map((_, column) => (column === 0 ? CUT : null));
   }
   return new Hono<PagesEnv>()

@@ -300,8 +300,8 @@ export const severeOnly = (category: string): string =>
   `Report a finding of the category ${category} only if its severity is high or critical.`;
 
 /**
- * What a repository can do about findings that its people dismiss again and again, with the lines for `.github/hunkwise.yml`; null if there is
- * no single right one.
+ * What a repository can do about findings that its people dismiss again and again. `lines` are for `.github/hunkwise.yml`; null if there is no
+ * single right one.
  */
 export function demotionOf({ dimension, value, dismissed, findings }: OftenDismissed) {
   const evidence = `people dismissed ${dismissed} of ${findings}`;

@@ -134,7 +134,7 @@ function smaller(one: number | null, other: number | null): number | null {
   return Math.min(one, other);
 }
 
-/** How much people may ask of Hunkwise. 0: no limit. */
+/** How much people may ask of Hunkwise, in all repositories of an installation: in an hour, or on a calendar day (UTC). 0: no limit. */
 export type MostUsage = Env["usageLimits"];
 
 export type UsageLimits = ReturnType<typeof createUsageLimits>;

@@ -1,16 +1,24 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-interface Usage extends Record<"promptTokens" | "cachedTokens" | "completionTokens", number> {
-  /** US dollars; null if the price is unknown. `cachedTokens` are a part of `promptTokens`. */
+export type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
+
+interface Usage {
+  promptTokens: number;
+  /** The cached part of `promptTokens`. */
+  cachedTokens: number;
+  completionTokens: number;
+  /** US dollars; null if the price is unknown. */
   costUsd: number | null;
 }
-export type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
 type ModelEnd = { usage: Usage } | { failed: string };
 
-/** `resetAt` is in milliseconds since 1970. */
-interface RateLimitSeen extends Record<"installation" | "remaining" | "resetAt", number> {
+interface RateLimitSeen {
+  installation: number;
   /** GitHub's name of the limit: "core", "graphql" ... */
   resource: string;
+  remaining: number;
+  /** In milliseconds since 1970. */
+  resetAt: number;
 }
 
 export type ReadQueue = () => Promise<{

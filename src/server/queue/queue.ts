@@ -30,6 +30,14 @@ export interface Delivery {
   action: string | null;
 }
 
+interface LivingWorker {
+  name: string;
+  version: string;
+  concurrency: number;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+}
+
 /** Job and fence identify a claim. With this condition, a statement of a late worker changes nothing. */
 const stillOurs = "id = :id AND fence = :fence AND state = 'active'";
 
@@ -335,9 +343,7 @@ export class Queue {
   }
 
   /** Shows the worker to people, and forgets those that were not seen for ten minutes. */
-  async showWorker(
-    worker: Record<"name" | "version", string> & Record<"concurrency" | "startedAt", number>,
-  ): Promise<void> {
+  async showWorker(worker: LivingWorker): Promise<void> {
     const now = this.#now();
     await this.#database.run(statements.showWorker, { ...worker, now });
     await this.#database.run(statements.hideWorkers, { name: null, before: now - longestSilenceMs });

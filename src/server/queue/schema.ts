@@ -17,9 +17,10 @@ export const schemaVersion = 10;
 
 /** The tables of both databases. Times are milliseconds since 1970, a day (UTC) is written as 2026-11-22, and a week is named by its Monday. */
 export function tables({ integer, real, counter, byBytes, table, keyTable }: Dialect): string {
-  const counts = (names: string) => names.replaceAll(/\w+/g, `$& ${integer} NOT NULL DEFAULT 0`);
+  const counts = (names: string, rest = "") => names.replaceAll(/\w+/g, `$& ${integer} NOT NULL${rest}`);
   /** What model turns took. Turns without a known price are in "unpriced". */
-  const paid = `${counts("turns, prompt_tokens, cached_tokens, completion_tokens, unpriced")}, cost_usd ${real} NOT NULL DEFAULT 0`;
+  const paid = (rest = "") =>
+    `${counts("turns, prompt_tokens, cached_tokens, completion_tokens, unpriced", rest)}, cost_usd ${real} NOT NULL${rest}`;
   return `
   CREATE TABLE delivery (
     id          TEXT PRIMARY KEY,
@@ -59,7 +60,7 @@ export function tables({ integer, real, counter, byBytes, table, keyTable }: Dia
     outcome      TEXT,
     reason       TEXT,
     -- What a run has cost so far: every turn of its model, also of failed attempts.
-    ${paid}
+    ${paid(" DEFAULT 0")}
   ) ${table};
   CREATE INDEX job_ended_at ON job (ended_at) WHERE ended_at IS NOT NULL;
   -- The two promises of the queue, kept by the database itself.
@@ -155,7 +156,7 @@ export function tables({ integer, real, counter, byBytes, table, keyTable }: Dia
     is_complete       ${integer},
     findings          ${integer},
     posted            ${integer},
-    ${paid}
+    ${paid()}
   ) ${table};
   CREATE INDEX run_ended ON run (ended_at, seq);
   CREATE INDEX run_of_repository ON run (repository, ended_at, seq);
@@ -222,7 +223,8 @@ export function tables({ integer, real, counter, byBytes, table, keyTable }: Dia
     week        TEXT NOT NULL,
     dimension   TEXT NOT NULL,
     value       TEXT NOT NULL,
-    ${counts("delivered, fixed, dismissed, ignored, unclear, withdrawn, unmerged, thumbs_up, thumbs_down")},
+    ${counts("delivered, fixed, dismissed, ignored, unclear, unmerged, thumbs_up, thumbs_down")},
+    withdrawn   ${integer} NOT NULL DEFAULT 0,
     PRIMARY KEY (repository, dimension, week, value)
   ) ${keyTable};
   CREATE INDEX outcome_week_week ON outcome_week (week);
@@ -232,7 +234,7 @@ export function tables({ integer, real, counter, byBytes, table, keyTable }: Dia
     repository        ${integer} NOT NULL,
     week              TEXT NOT NULL,
     model             TEXT NOT NULL,
-    ${paid},
+    ${paid()},
     PRIMARY KEY (repository, week, model)
   ) ${keyTable};
 

@@ -49,10 +49,10 @@ async function answer(context: CommandContext, wish: Wish): Promise<JobOutcome> 
   if (silent !== null) return { kind: "done", reason: silent };
   await react(context);
   try {
-    const mayDescribe = async () =>
-      (await configFor(context, await context.api.pull())).conversation.describe;
-    if (wish.wants === "description" && !(await mayDescribe()))
-      return await answered(context, SWITCHED_OFF, "descriptions are off");
+    if (wish.wants === "description") {
+      const { conversation } = await configFor(context, await context.api.pull());
+      if (!conversation.describe) return await answered(context, SWITCHED_OFF, "descriptions are off");
+    }
     if (deps.models.all === null) return await answered(context, NO_MODEL, "there is no model to ask");
     const recorded = await tools.recorded();
     const known = lastResult(AnswerResult, recorded);
