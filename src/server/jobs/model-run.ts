@@ -89,7 +89,7 @@ function logProgress(event: ProgressEvent, job: ClaimedJob, log: JobLog): void {
 
 type PullJob = ClaimedJob & { task: { repository: RepositoryRef; pull: number } };
 
-interface CommandReading {
+export interface CommandReading {
   pull: PullRequest;
   place: RevisionPlace;
   /** Of the base branch, with its folders. */

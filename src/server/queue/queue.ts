@@ -22,6 +22,7 @@ import {
   runKind,
   type Task,
 } from "./job.ts";
+import { addUp } from "./schema.ts";
 import { dayOf, monthOf, weekOf } from "./usage.ts";
 
 export interface Delivery {
@@ -131,9 +132,7 @@ const statements = {
       CASE WHEN outcome = 'failed' THEN 1 ELSE 0 END,
       CASE WHEN kind <> 'review' AND outcome <> 'failed' THEN 1 ELSE 0 END
     FROM run WHERE id = :id
-    ON CONFLICT (repository, week) DO UPDATE SET reviews = run_week.reviews + excluded.reviews, quiet = run_week.quiet + excluded.quiet,
-      complete = run_week.complete + excluded.complete, skipped = run_week.skipped + excluded.skipped,
-      failed = run_week.failed + excluded.failed, other = run_week.other + excluded.other`,
+    ON CONFLICT (repository, week) ${addUp("run_week", "reviews, quiet, complete, skipped, failed, other")}`,
   claimed: `SELECT concurrency_key, coalesces FROM job WHERE ${stillOurs}`,
   supersede: `UPDATE job SET state = 'done', outcome = 'superseded', reason = :reason, ended_at = :now WHERE id = :id`,
   release: `UPDATE job SET state = 'waiting', run_after = :runAfter, attempts = attempts - :uncounted,

@@ -1,6 +1,6 @@
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../../core/errors.ts";
-import { isAvailable, retryWhileUnavailable } from "./database.ts";
+import { isAvailable, type RetryOptions, retryWhileUnavailable } from "./database.ts";
 import { type ClaimedJob, type JobOutcome, maxAttempts, taskFields } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
@@ -257,12 +257,7 @@ function backOffMs(attempt: number, { random }: Clock): number {
   return Math.round(full * (0.75 + random() / 4));
 }
 
-interface LeaseOptions {
-  queue: Queue;
-  leaseMs: number;
-  sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  warn(message: string, error: unknown): void;
-}
+type LeaseOptions = Pick<JobRun, "queue" | "leaseMs" | "sleep"> & Pick<RetryOptions, "warn">;
 
 type Lease = ReturnType<typeof leaseOn>;
 

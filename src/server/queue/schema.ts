@@ -12,6 +12,10 @@ export interface Dialect {
   keyTable: string;
 }
 
+/** For `ON CONFLICT`: adds the new row's counts to those of the old one. */
+export const addUp = (table: string, counts: string): string =>
+  `DO UPDATE SET ${counts.replaceAll(/\w+/g, (name) => `${name} = ${table}.${name} + excluded.${name}`)}`;
+
 /** The `schemaVersion` of a database that this program created. It grows with each change to the schema. */
 export const schemaVersion = 10;
 

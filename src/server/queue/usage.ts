@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type Database, type RetryOptions, readRows, retryWhileUnavailable } from "./database.ts";
+import { addUp } from "./schema.ts";
 
 /** The pull request whose review spends; `repository` is its id, and the installation pays. */
 export interface Spender {
@@ -46,17 +47,13 @@ const SpentRow = z.object({ tokens: z.int(), costUsd: z.number() });
 
 const addTurn = `INSERT INTO spending (day, installation, repository, pull, tokens, cost_usd)
   VALUES (:day, :installation, :repository, :pull, :tokens, :cost)
-  ON CONFLICT (day, installation, repository, pull) DO UPDATE
-    SET tokens = spending.tokens + excluded.tokens, cost_usd = spending.cost_usd + excluded.cost_usd`;
+  ON CONFLICT (day, installation, repository, pull) ${addUp("spending", "tokens, cost_usd")}`;
 
 const addToModel = `INSERT INTO model_week (repository, week, model, turns, prompt_tokens, cached_tokens, completion_tokens,
     cost_usd, unpriced)
   VALUES (:repository, :week, :model, 1, :promptTokens, :cachedTokens, :completionTokens, :cost, :unpriced)
-  ON CONFLICT (repository, week, model) DO UPDATE SET turns = model_week.turns + 1,
-    prompt_tokens = model_week.prompt_tokens + excluded.prompt_tokens,
-    cached_tokens = model_week.cached_tokens + excluded.cached_tokens,
-    completion_tokens = model_week.completion_tokens + excluded.completion_tokens,
-    cost_usd = model_week.cost_usd + excluded.cost_usd, unpriced = model_week.unpriced + excluded.unpriced`;
+  ON CONFLICT (repository, week, model)
+    ${addUp("model_week", "turns, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced")}`;
 const addToJob = `UPDATE job SET turns = turns + 1, prompt_tokens = prompt_tokens + :promptTokens,
     cached_tokens = cached_tokens + :cachedTokens, completion_tokens = completion_tokens + :completionTokens,
     cost_usd = cost_usd + :cost, unpriced = unpriced + :unpriced WHERE id = :job`;

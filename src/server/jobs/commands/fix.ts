@@ -1,4 +1,3 @@
-import type { Models } from "../../../agent/llm/model.ts";
 import type { TrajectoryEntry } from "../../../agent/record/trajectory.ts";
 import type { TestPlace } from "../../../border/messages.ts";
 import { runTask } from "../../../border/run-task.ts";
@@ -21,14 +20,13 @@ import { postOnce } from "../../../pull/publish/post-once.ts";
 import { parseFilePatch } from "../../../repo/diff/file-diff.ts";
 import { createPrivacy } from "../../../repo/diff/filter.ts";
 import { openWorkspace } from "../../../repo/git/object-workspace.ts";
-import type { RevisionPlace } from "../../../repo/git/workspace.ts";
 import { FixInput, FixResult, type FixTarget, fixTask } from "../../../tasks/fix/fix-input.ts";
 import { suggestionsFor } from "../../../tasks/fix/suggestions.ts";
 import type { Command, JobOutcome } from "../../queue/job.ts";
 import { requireLease } from "../../queue/run-job.ts";
 import { isRefusal, lastResult, recordedTests, recordStart } from "../attempts.ts";
 import { withFolders } from "../load-config.ts";
-import { beginRun } from "../model-run.ts";
+import { beginRun, type CommandReading } from "../model-run.ts";
 import {
   answered,
   answeredWithError,
@@ -96,19 +94,13 @@ function nothingToDo(all: boolean, { state }: Ledger): string {
     : "There are no open findings.";
 }
 
-interface Wanted {
+interface FixOrder extends Omit<CommandReading, "config" | "most"> {
   context: CommandContext;
-  pull: PullRequest;
   entries: readonly PostedFinding[];
   /** Whether the tests that show the findings must pass, and become a part of the repair. */
   withTests: boolean;
-  models: Models;
-  recorded: readonly TrajectoryEntry[];
 }
-
-interface FixOrder extends Wanted {
-  place: RevisionPlace;
-}
+type Wanted = Omit<FixOrder, "place">;
 
 async function repair(wanted: Wanted): Promise<JobOutcome> {
   const { context, pull, entries } = wanted;

@@ -1,12 +1,10 @@
 import type { Models } from "../../../agent/llm/model.ts";
 import type { TrajectoryEntry } from "../../../agent/record/trajectory.ts";
 import { runTask } from "../../../border/run-task.ts";
-import type { EffectiveConfig } from "../../../config/repo-config.ts";
 import { isCertain, type Proof } from "../../../core/finding.ts";
 import { codeHash, isOpenFinding, type PostedFinding } from "../../../core/ledger/entry.ts";
 import { suggestionIn } from "../../../core/ledger/folds.ts";
 import { splitLines } from "../../../core/text/cut.ts";
-import type { PullRequest } from "../../../pull/github/pull-request-api.ts";
 import { provedAnswer } from "../../../pull/publish/command-answers.ts";
 import { currentLedger } from "../../../pull/publish/existing.ts";
 import { createPrivacy } from "../../../repo/diff/filter.ts";
@@ -17,7 +15,7 @@ import { ProveInput, ProveResult, type ProveTarget, proveTask } from "../../../t
 import type { JobOutcome } from "../../queue/job.ts";
 import { lastResult, recordedTests, startProofs } from "../attempts.ts";
 import { withFolders } from "../load-config.ts";
-import { beginRun } from "../model-run.ts";
+import { beginRun, type CommandReading } from "../model-run.ts";
 import {
   answered,
   answeredWithError,
@@ -77,14 +75,9 @@ async function proveThread(
   });
 }
 
-interface ProofOrder {
+interface ProofOrder extends Omit<CommandReading, "most"> {
   context: CommandContext;
-  pull: PullRequest;
   entry: PostedFinding;
-  place: RevisionPlace;
-  config: EffectiveConfig;
-  models: Models;
-  recorded: readonly TrajectoryEntry[];
 }
 
 async function proveEntry(order: ProofOrder): Promise<JobOutcome> {

@@ -107,11 +107,8 @@ async function readAs<T>(shape: z.ZodType<T>, notes: Notes, name: string): Promi
   }
 }
 
-interface DeliveryOptions {
+interface DeliveryOptions extends Omit<ReconcileOptions, "now"> {
   api: AppApi;
-  upkeep: Upkeep;
-  signal: AbortSignal;
-  log: JobLog;
   /** Stores the memory after each delivery. */
   keep: (memory: AppMemory["deliveries"]) => Promise<void>;
 }
@@ -319,16 +316,11 @@ export async function keepReconciling(options: RhythmOptions, signal: AbortSigna
 
 /* The pull requests of one installation. */
 
-interface Allowance {
-  requests: number;
-  /** Pull requests without any activity since the App was installed. */
-  early: number;
-}
-
 interface LookOptions {
   api: InstallationApi;
   queue: Pick<Queue, "enqueue" | "knows">;
-  allowance: Allowance;
+  /** What is left: requests, and pull requests without any activity since the App was installed. */
+  allowance: { requests: number; early: number };
   /** When the run began. */
   now: number;
   onMissed: (pull: OpenPull) => void;
@@ -443,7 +435,7 @@ async function lookAround(
   const now = options.now();
   const known = await readInstallationMemory(upkeep.notes, id);
   const before = known ?? { early: 0, repositories: [], looks: {} };
-  const allowance: Allowance = { requests: mostRequests, early: mostEarly - before.early };
+  const allowance = { requests: mostRequests, early: mostEarly - before.early };
   const repositories: InstalledRepository[] = [];
   for await (const page of api.repositories()) {
     allowance.requests--;
