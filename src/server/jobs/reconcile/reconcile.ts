@@ -413,14 +413,16 @@ const mostEarly = 20;
 /** Looks for missed pull requests of an installation. Starts with the repository whose last attempt is oldest. */
 export async function reconcileInstallation(id: number, options: ReconcileOptions): Promise<JobOutcome> {
   const { upkeep, signal, log } = options;
-  const installation = await upkeep.access.app(signal).installation(id);
-  if (installation === null) return { kind: "skipped", reason: "the App is no longer installed there" };
-  if (installation.isSuspended) return { kind: "skipped", reason: "the installation is suspended" };
+  // A run without news asks for the lists alone.
+  const about = () => upkeep.access.app(signal).installation(id);
   try {
     const api = await upkeep.access.installation(id, signal);
-    return await lookAround(api, installation, options);
+    return await lookAround(api, id, about, options);
   } catch (error) {
     if (!isRefusal(error)) throw error;
+    const installation = await about();
+    if (installation === null) return { kind: "skipped", reason: "the App is no longer installed there" };
+    if (installation.isSuspended) return { kind: "skipped", reason: "the installation is suspended" };
     log.warn({ installation: id, err: error }, `The installation was not checked: ${errorLine(error)}`);
     return { kind: "skipped", reason: "GitHub refuses access to the installation" };
   }
@@ -428,7 +430,8 @@ export async function reconcileInstallation(id: number, options: ReconcileOption
 
 async function lookAround(
   api: InstallationApi,
-  { id, createdAt }: { id: number; createdAt: number },
+  id: number,
+  about: () => Promise<{ createdAt: number } | null>,
   options: ReconcileOptions,
 ): Promise<JobOutcome> {
   const { upkeep, log } = options;
@@ -442,7 +445,7 @@ async function lookAround(
     repositories.push(...page);
   }
   // Repositories that are new to us were added now, unless nothing is known yet.
-  const firstSeen = known === null ? createdAt : now;
+  const firstSeen = known === null ? ((await about())?.createdAt ?? now) : now;
   const unseen: Look = { firstSeen, lookedAt: null, triedAt: 0, pulls: {} };
   const gone = before.repositories.filter((one) => !repositories.some((present) => present.id === one.id));
   // The purge of a repository that is gone deletes its look.
