@@ -2,11 +2,10 @@ import { createHash, randomBytes } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
-import type { Run } from "../server/queue/database.ts";
+import { type Run, readRows } from "../server/queue/database.ts";
 import { type Act, askedJob } from "../server/queue/job.ts";
 import type { Queue } from "../server/queue/queue.ts";
 import { type Html, type HtmlPart, html, layout, type SectionPath } from "./html.ts";
-import { readRows } from "./listing.ts";
 import { address } from "./parts.ts";
 import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
 

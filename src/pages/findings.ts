@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { Category, ruleNameOf, severities } from "../core/finding.ts";
 import { redactText } from "../core/secrets/redact.ts";
-import type { Run } from "../server/queue/database.ts";
+import { type Run, readRows } from "../server/queue/database.ts";
 import { mostReason } from "../server/queue/job.ts";
 import { idsIn } from "../server/queue/reader.ts";
 import {
@@ -16,22 +16,11 @@ import {
   visibleTo,
 } from "./actions.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
-import {
-  between,
-  conditions,
-  Day,
-  listRoutes,
-  Paging,
-  readRows,
-  type Selection,
-  type Table,
-  Text,
-} from "./listing.ts";
+import { between, conditions, Day, listRoutes, Paging, type Selection, type Table, Text } from "./listing.ts";
 import {
   address,
   badge,
   type Column,
-  choices,
   column,
   facts,
   field,
@@ -178,12 +167,12 @@ const filterForm = (
 ${field("repository", "Repository", query.repository, { list: "repositories", placeholder: "owner/name" })}
 ${repositoryNames(repositories)}
 ${field("pull", "Pull request", query.pull, { type: "number" })}
-${select("state", "State", query.state, choices(Object.keys(stateTones)))}
-${select("severity", "Severity", query.severity, choices(severities))}
-${select("category", "Category", query.category, choices(Category.options))}
+${select("state", "State", query.state, Object.keys(stateTones))}
+${select("severity", "Severity", query.severity, severities)}
+${select("category", "Category", query.category, Category.options)}
 ${field("rule", "Rule", query.rule)}
 ${field("source", "Source", query.source, { placeholder: "model, analyzer/rule" })}
-${select("pull_state", "Its pull request is", query.pull_state, choices(["open", "merged", "closed"]))}
+${select("pull_state", "Its pull request is", query.pull_state, ["open", "merged", "closed"])}
 ${field("from", "Delivered from", query.from, { type: "date" })}
 ${field("to", "To", query.to, { type: "date" })}
 ${

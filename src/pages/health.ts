@@ -1,8 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Run } from "../server/queue/database.ts";
+import { type Run, readRows } from "../server/queue/database.ts";
 import { type Html, html, layout } from "./html.ts";
-import { readRows } from "./listing.ts";
 import { badge, type Column, column, facts, head, shown, span, type Tone, table, timeOf } from "./parts.ts";
 import type { PagesEnv } from "./viewer.ts";
 

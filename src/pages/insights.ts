@@ -19,7 +19,7 @@ import {
   tokensOf,
   weeksSince,
 } from "../server/figures/insights.ts";
-import type { Run } from "../server/queue/database.ts";
+import { type Run, readRows } from "../server/queue/database.ts";
 import {
   type DoAct,
   doneNotice,
@@ -31,7 +31,6 @@ import {
   visibleTo,
 } from "./actions.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
-import { readRows } from "./listing.ts";
 import {
   address,
   type Column,

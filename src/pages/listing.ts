@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { type Cell, csvLine } from "../report/csv.ts";
-import type { Parameters, Result, Run } from "../server/queue/database.ts";
+import { ask, type Parameters, type Run } from "../server/queue/database.ts";
 import { idList, idsIn } from "../server/queue/reader.ts";
 import { type Html, html, layout } from "./html.ts";
 import { address } from "./parts.ts";
@@ -47,29 +47,13 @@ export interface Part {
   isCutOff: boolean;
 }
 
-export interface Bounds {
+const defaults = {
   /** Rows at which one page looks for those that pass its conditions. */
-  scanned: number;
+  scanned: 20_000,
   /** So few repositories are read by their indexes; of more, all rows are looked at in their order. */
-  apart: number;
-}
-const defaults: Bounds = { scanned: 20_000, apart: 20 };
-
-/** Parts of a list that are read for one file. */
-const MOST_PARTS = 40;
-
-/** The rows of a list from its begin, at most `most`; fewer if only few of very many rows pass a filter. */
-async function* readAll(run: Run, table: Table, selection: Selection, most: number) {
-  let place: Place | null = null;
-  let left = most;
-  for (let parts = 0; parts < MOST_PARTS && left > 0; parts++) {
-    const part: Part = await readPart(run, table, selection, place, Math.min(500, left));
-    yield part.rows;
-    left -= part.rows.length;
-    place = part.older;
-    if (place === null) return;
-  }
-}
+  apart: 20,
+};
+export type Bounds = typeof defaults;
 
 /** At most `size` rows of a list that are older than a place. */
 export async function readPart(
@@ -173,20 +157,6 @@ async function endOfScan(run: Run, reading: Reading, scanned: number): Promise<P
   return row ? placeOf(reading.table, row) : null;
 }
 
-/** Runs a statement with those of the parameters that it has: SQLite refuses others. */
-export function ask(run: Run, sql: string, parameters: Parameters): Promise<Result> {
-  const names = new Set(Array.from(sql.matchAll(/:(\w+)/g), ([, name]) => name));
-  return run(sql, Object.fromEntries(Object.entries(parameters).filter(([name]) => names.has(name))));
-}
-
-/** The rows of a statement in their shape. */
-export const readRows = async <Row>(
-  run: Run,
-  Row: z.ZodType<Row>,
-  sql: string,
-  parameters: Parameters = {},
-): Promise<Row[]> => z.array(Row).parse((await ask(run, sql, parameters)).rows);
-
 const Value = z.union([z.string(), z.number()]);
 const placeOf = (table: Table, row: Record<string, unknown> | undefined): Place =>
   table.order.map((column) => Value.parse(row?.[column]));
@@ -204,6 +174,10 @@ function placeIn(table: Table, text: string): Place | null {
 
 /** A page of a list, and the rows that a file has at most. */
 const [PAGE, MOST_CSV_ROWS] = [50, 10_000];
+/** Parts of a list that are read for one file: few of very many rows may pass a filter. */
+const MOST_PARTS = 40;
+/** The last line of a file without all rows. */
+const CUT = "Older rows are left out here: choose fewer days or repositories.";
 
 /** What somebody has written into a field; empty for nothing. */
 export const Text = z
@@ -252,12 +226,18 @@ export function listRoutes<
   const cells: typeof list.cells = { repository: (_, repository) => fullName(repository), ...list.cells };
   const Rows = z.array(list.Row);
   async function* lines(viewer: Viewer, selection: Selection): AsyncGenerator<Cell[]> {
-    for await (const part of readAll(run, table, selection, MOST_CSV_ROWS)) {
-      const rows = Rows.parse(part);
+    let place: Place | null = null;
+    let [left, parts] = [MOST_CSV_ROWS, 0];
+    do {
+      const part: Part = await readPart(run, table, selection, place, Math.min(500, left));
+      const rows = Rows.parse(part.rows);
       const names = await namesOf(run, viewer, rows);
       for (const row of rows)
         yield csv.map((name) => cells[name]?.(row, names(row.repository)) ?? row[name] ?? null);
-    }
+      left -= rows.length;
+      place = part.older;
+    } while (place && left > 0 && ++parts < MOST_PARTS);
+    if (place) yield csv.map((_, column) => (column === 0 ? CUT : null));
   }
   return new Hono<PagesEnv>()
     .get(path, async (context) => {

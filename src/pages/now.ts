@@ -1,12 +1,11 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { plural, thousands } from "../report/outcome.ts";
-import type { Run } from "../server/queue/database.ts";
+import { type Run, readRows } from "../server/queue/database.ts";
 import { askedBy, noticePriority, parseTask, taskName } from "../server/queue/job.ts";
 import { idsIn } from "../server/queue/reader.ts";
 import { purposeOf } from "../server/records/run-summary.ts";
 import { type Html, html, layout } from "./html.ts";
-import { readRows } from "./listing.ts";
 import {
   badge,
   type Column,
@@ -115,7 +114,7 @@ export function now({ run, webUrl, now: clock, installationConcurrency }: NowDep
       readRows(run, WorkerRow, workers, given),
       newestRuns(run, viewer, 10),
     ]);
-    const names = await namesOf(run, viewer, [...waiting, ...active, ...ended]);
+    const names = await namesOf(run, viewer, [...waiting, ...active, ...ended.rows]);
     const steps = new Map(
       await Promise.all(
         active.slice(0, MOST_SHOWN).map(async ({ id }) => [id, await stepOf(run, id)] as const),
@@ -135,13 +134,18 @@ ${
 ${known.length > 0 ? workerTable(known, time) : html`<p class="empty">No worker has said that it is there.</p>`}`
 }
 <h2>Ended last</h2>
-${ended.length > 0 ? runTable("The newest runs", ended, names, links, { isUnderHeading: true }) : html`<p class="empty">Nothing has run yet. Open a pull request in a repository in which this App is installed, or write <code>/review</code> in one.</p>`}
+${ended.rows.length > 0 ? runTable("The newest runs", ended.rows, names, links, { isUnderHeading: true }) : noRuns(ended.isCutOff)}
 <p><a href="/reviews">All runs</a> · <a href="/insights">What the last weeks cost and brought</a></p>`;
     return context.html(
       layout({ title: "Now", viewer, section: "/", body, refreshSeconds: isLive ? 10 : undefined }),
     );
   });
 }
+
+const noRuns = (isCutOff: boolean) =>
+  isCutOff
+    ? html`<p class="empty">No run of your repositories is among the newest that were looked at.</p>`
+    : html`<p class="empty">Nothing has run yet. Open a pull request in a repository in which this App is installed, or write <code>/review</code> in one.</p>`;
 
 function placesWords(live: readonly WorkerRow[]): string {
   if (live.length === 0) return "no worker is there";
@@ -173,14 +177,10 @@ function jobCells({ names, links }: View): Column<WaitingRow | ActiveRow>[] {
   ];
 }
 
-interface Step {
-  name: string;
-  /** Of the newest entry. */
-  at: number;
-}
+type Step = Awaited<ReturnType<typeof stepOf>>;
 
 /** What a run is doing, from the newest entries of its record. */
-async function stepOf(run: Run, id: string): Promise<Step | null> {
+async function stepOf(run: Run, id: string) {
   const entries = await readRows(run, EntryRow, newestEntries, { id });
   const [newest] = entries;
   if (!newest) return null;
@@ -197,7 +197,7 @@ function stepIn(begin: string): string | null {
   return purpose === "review" ? "reading the change" : purpose;
 }
 
-function activeTable(rows: readonly ActiveRow[], steps: ReadonlyMap<string, Step | null>, view: View): Html {
+function activeTable(rows: readonly ActiveRow[], steps: ReadonlyMap<string, Step>, view: View): Html {
   const { time } = view;
   const list: Column<ActiveRow>[] = [
     ...jobCells(view),

@@ -149,7 +149,10 @@ const nothingToSee = ({ login }: Viewer) =>
 organisation has a log-in of its own (SAML), log in there first, and then here again.</p>${logOut}`,
   );
 
-/** For every answer. With `same-origin`, GitHub does not learn which page a link is on, and forms still say where they come from. */
+/**
+ * For every answer. There is no script, nothing of another host, no frame around a page, and no form to another host, whatever a text on a
+ * page looks like. With `same-origin`, GitHub does not learn which page a link is on, and forms still say where they come from.
+ */
 const headers = {
   "content-security-policy":
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -168,7 +171,7 @@ export function servePages(app: Hono<PagesEnv>): Handler {
   const readBody = createBodyReader(largestForm);
 
   async function answer(request: IncomingMessage, url: URL): Promise<Answer> {
-    // What was written otherwise than it is read ("//host/", "/%2e%2e/", "\") comes from no browser.
+    // What was written otherwise than it is read ("//host/", "/%2e%2e/", "\") comes from no browser, and a proxy may read it otherwise.
     if (request.url?.replace(/\?.*/s, "") !== url.pathname) return { status: 404, body: "Not found." };
     const { method = "GET" } = request;
     if (method !== "GET" && method !== "HEAD" && method !== "POST")

@@ -50,21 +50,18 @@ export function short(count: number): string {
   return `${(count / 1_000_000).toFixed(count < 9_950_000 ? 1 : 0)}M`;
 }
 
-export interface GitHubLinks {
-  pull(repository: RepositoryName, number: number): string;
-  commit(repository: RepositoryName, sha: string): string;
-  /** The address if it is one of GitHub's own; null otherwise, because a record may hold any. */
-  own(url: string | null): string | null;
-}
+export type GitHubLinks = ReturnType<typeof linksTo>;
 
 /** @param webUrl without a slash at its end */
-export function linksTo(webUrl: string): GitHubLinks {
+export function linksTo(webUrl: string) {
   const of = ({ owner, name }: RepositoryName) =>
     `${webUrl}/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`;
   return {
-    pull: (repository, number) => `${of(repository)}/pull/${number}`,
-    commit: (repository, sha) => `${of(repository)}/commit/${encodeURIComponent(sha)}`,
-    own: (url) => (url?.startsWith(`${webUrl}/`) ? url : null),
+    pull: (repository: RepositoryName, number: number) => `${of(repository)}/pull/${number}`,
+    commit: (repository: RepositoryName, sha: string) =>
+      `${of(repository)}/commit/${encodeURIComponent(sha)}`,
+    /** The address if it is one of GitHub's own; null otherwise, because a record may hold any. */
+    own: (url: string | null) => (url?.startsWith(`${webUrl}/`) ? url : null),
   };
 }
 
@@ -144,22 +141,16 @@ export const facts = (list: readonly (readonly [string, HtmlPart])[]): Html =>
     .filter(([, value]) => value !== null && value !== "" && value !== undefined && value !== false)
     .map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 
-export interface Choice {
-  value: string;
-  text: string;
-}
-export const choices = (values: readonly string[]): Choice[] =>
-  values.map((value) => ({ value, text: value.replaceAll("_", " ") }));
-
 /** A choice of a form of filters; the first one is no filter. */
 export const select = (
   name: string,
   label: string,
   given: string,
-  options: readonly Choice[],
+  options: readonly string[],
 ): Html => html`<label>${label}
 <select name="${name}"><option value="">all</option>${options.map(
-  ({ value, text }) => html`<option value="${value}"${value === given && html` selected`}>${text}</option>`,
+  (value) =>
+    html`<option value="${value}"${value === given && html` selected`}>${value.replaceAll("_", " ")}</option>`,
 )}</select></label>`;
 
 interface FieldOptions {

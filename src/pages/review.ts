@@ -13,7 +13,7 @@ import {
   testSentence,
 } from "../report/finding-words.ts";
 import { plural, thousands } from "../report/outcome.ts";
-import type { Run } from "../server/queue/database.ts";
+import { type Run, readRows } from "../server/queue/database.ts";
 import { parseTask } from "../server/queue/job.ts";
 import { readRecord } from "../server/queue/runs.ts";
 import { type Asked, type ResultSummary, type RunSummary, summaryOf } from "../server/records/run-summary.ts";
@@ -21,7 +21,6 @@ import { whyStopped } from "../tasks/shapes/review-result.ts";
 import { doneNotice, pullForm } from "./actions.ts";
 import { findingPath, severityTones, stateTones } from "./findings.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
-import { readRows } from "./listing.ts";
 import {
   badge,
   type Column,
@@ -89,7 +88,9 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
       const story = await storyOf(run, row, viewer);
       const { repository: of, pull } = row;
       const became = await readRows(run, OutcomeRow, outcomes, { repository: of, pull });
-      const reason = await redactText(row.reason ?? (viewer.isOperator ? await failureOf(run, id) : ""));
+      // Why it failed is for operators: the words may name machines and folders of theirs.
+      const [failed] = viewer.isOperator ? await readRows(run, FailureRow, failure, { id }) : [];
+      const reason = await redactText(row.reason ?? failed?.reason ?? "");
       const view = { row: { ...row, reason }, story, became, repository, links, now: now(), retentionMs };
       const body = html`${doneNotice(context)}${storyPage(view)}${pullForm(repository, id)}`;
       return page(titleOf(view), body);
@@ -103,11 +104,6 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
       html`<p>This run ${job.state === "active" ? "is under way" : "waits"}: see <a href="/">Now</a>. Its story is told when it has ended.</p>`,
     );
   });
-}
-
-/** Why it failed, in words for operators: they may name machines and folders of theirs. */
-async function failureOf(run: Run, id: string): Promise<string> {
-  return (await readRows(run, FailureRow, failure, { id }))[0]?.reason ?? "";
 }
 
 /** Values that look random and are none: ids and names of objects. */

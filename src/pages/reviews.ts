@@ -18,7 +18,6 @@ import {
 import {
   badge,
   type Column,
-  choices,
   column,
   field,
   type GitHubLinks,
@@ -170,10 +169,11 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
   };
 }
 
-export async function newestRuns(run: Run, viewer: Viewer, count: number): Promise<RunRow[]> {
+/** `isCutOff`: not all runs were looked at. */
+export async function newestRuns(run: Run, viewer: Viewer, count: number) {
   const selection = await selectionOf(run, viewer, Query.parse({}));
-  const { rows } = await readPart(run, runs, selection, null, count);
-  return z.array(RunRow).parse(rows);
+  const { rows, isCutOff } = await readPart(run, runs, selection, null, count);
+  return { rows: z.array(RunRow).parse(rows), isCutOff };
 }
 
 const filterForm = (
@@ -183,9 +183,9 @@ const filterForm = (
 ${field("q", "Search", query.q, { type: "search", placeholder: "#12, owner/name, head, login" })}
 ${field("repository", "Repository", query.repository, { list: "repositories", placeholder: "owner/name" })}
 ${repositoryNames(repositories)}
-${select("kind", "What", query.kind, choices(runKinds))}
-${select("outcome", "Outcome", query.outcome, choices(Object.keys(tones)))}
-${select("result", "Review", query.result, choices(Object.keys(results)))}
+${select("kind", "What", query.kind, runKinds)}
+${select("outcome", "Outcome", query.outcome, Object.keys(tones))}
+${select("result", "Review", query.result, Object.keys(results))}
 ${field("from", "From", query.from, { type: "date" })}
 ${field("to", "To", query.to, { type: "date" })}
 <button>Show</button>

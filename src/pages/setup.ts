@@ -157,19 +157,21 @@ export async function startSetup(options: SetupOptions): Promise<RunningSetup> {
 }
 
 const recheckMs = 60_000;
+const slowModel =
+  "Look whether it runs and this machine reaches it. A server that still loads its model answers later.";
 
 /** Checks the model when someone looks, at most once a minute, until the signal fires. */
 function watchModel(options: SetupOptions, stopped: AbortSignal) {
   const { log, checkModel, modelLimitMs = 60_000, now = Date.now } = options;
   const check = async (last: ModelReport | null) => {
     const limit = AbortSignal.timeout(modelLimitMs);
-    const found = await checkModel(AbortSignal.any([limit, stopped])).catch(
-      (error: unknown): ModelReport => ({
-        state: "fail",
-        says: limit.aborted ? `It did not answer within ${modelLimitMs / 1_000} s` : errorLine(error),
-        remedy: (error instanceof AppError && error.remedy) || null,
-      }),
-    );
+    const found = await checkModel(AbortSignal.any([limit, stopped])).catch((error: unknown): ModelReport => {
+      const state = "fail";
+      if (limit.aborted)
+        return { state, says: `It did not answer within ${modelLimitMs / 1_000} s`, remedy: slowModel };
+      const remedy = (error instanceof AppError && error.remedy) || null;
+      return { state, says: errorLine(error), remedy };
+    });
     const line = [`The model: ${found.says}`, found.remedy].filter(Boolean).join(". ");
     if (!stopped.aborted && found.state !== last?.state) log[found.state === "ok" ? "info" : "warn"](line);
     return found;
@@ -279,34 +281,25 @@ async function convert(env: Env, code: string): Promise<StoredApp | { problem: s
 /** The form of an organisation's name in addresses on GitHub. */
 const organizationName = /^\w[\w-]{0,99}$/;
 
-/** What the person has said on the page, in its address. */
-interface Choices {
-  /** The parameters of the page, to pass on. */
-  query: URLSearchParams;
-  /** The origin by which the visitor's browser reached this page. */
-  visited: string;
-  /** The origin of this server for GitHub and for people. */
-  address: string;
-  /** A given address that is none. */
-  badAddress: string | null;
-  /** The organisation as it was written. */
-  organization: string;
-  contents: "read" | "write";
-  /** Whether the person has continued with these choices. */
-  isChosen: boolean;
-}
+type Choices = ReturnType<typeof readChoices>;
 
-function readChoices(visited: string, query: URLSearchParams): Choices {
+/** What the person has said on the page, in its address. */
+function readChoices(visited: string, query: URLSearchParams) {
   const given = query.get("address")?.trim() ?? "";
   const address = originOf(given);
   const organization = query.get("organization")?.trim();
   return {
+    /** The parameters of the page, to pass on. */
     query,
+    /** The origin by which the visitor's browser reached this page. */
     visited,
+    /** The origin of this server for GitHub and for people. */
     address: address ?? visited,
+    /** A given address that is none. */
     badAddress: given !== "" && address === null ? given : null,
     organization: organization ?? "",
     contents: query.get("contents") === "write" ? "write" : "read",
+    /** Whether the person has continued with these choices. */
     isChosen: organization !== undefined,
   };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { SeenRepository } from "../pull/github/user-client.ts";
-import type { Run } from "../server/queue/database.ts";
+import { type Run, readRows } from "../server/queue/database.ts";
 import { idList, idsIn } from "../server/queue/reader.ts";
 
 export type VisibleRepository = SeenRepository;
@@ -34,11 +34,8 @@ export async function scopeOf(run: Run, viewer: Viewer, name: string): Promise<r
   const seen = repositories.filter((one) => `${one.owner}/${one.name}`.toLowerCase() === wanted);
   if (seen.length > 0 || !isOperator) return seen.map(({ id }) => id);
   const [owner = "", repository = ""] = wanted.split("/");
-  const { rows } = await run(
-    "SELECT id FROM repository WHERE lower(owner) = :owner AND lower(name) = :repository",
-    { owner, repository },
-  );
-  return rows.map(({ id }) => z.int().parse(id));
+  const sql = "SELECT id FROM repository WHERE lower(owner) = :owner AND lower(name) = :repository";
+  return (await readRows(run, z.object({ id: z.int() }), sql, { owner, repository })).map(({ id }) => id);
 }
 
 export type Named = RepositoryName & { isVisible: boolean };
@@ -56,10 +53,8 @@ export async function namesOf(
   );
   const unknown = new Set([...rows].map(({ repository }) => repository).filter((id) => !names.has(id)));
   if (isOperator && unknown.size > 0) {
-    const found = await run(`SELECT id, owner, name FROM repository WHERE id IN (${idsIn("ids")})`, {
-      ids: idList(unknown),
-    });
-    for (const { id, owner, name } of z.array(NameRow).parse(found.rows))
+    const sql = `SELECT id, owner, name FROM repository WHERE id IN (${idsIn("ids")})`;
+    for (const { id, owner, name } of await readRows(run, NameRow, sql, { ids: idList(unknown) }))
       names.set(id, { owner, name, isVisible: false });
   }
   return (id) => names.get(id) ?? { owner: "repository", name: String(id), isVisible: false };

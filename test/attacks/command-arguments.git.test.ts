@@ -62,11 +62,7 @@ function isOfTheList(command: object): boolean {
   if (name === "fix") return keys === "all" && typeof rest.all === "boolean";
   if (name === "ask") return keys === "question" && typeof rest.question === "string";
   if (name === "remember") return keys === "rule" && typeof rest.rule === "string";
-  return (
-    name === "review" &&
-    keys === "dryRun,full" &&
-    Object.values(rest).every((one) => typeof one === "boolean")
-  );
+  return name === "review" && keys === "mode" && ["new", "full", "dry_run"].includes(String(rest.mode));
 }
 
 describe("the words behind a command", () => {

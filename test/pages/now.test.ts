@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type NewJob, noticePriority } from "../../src/server/queue/job.ts";
 import { createStores, type Stores } from "../../src/server/queue/stores.ts";
 import { commandJob, leaseMs, reviewJob } from "../contract/jobs.ts";
-import { type OwnDatabase, ownDatabase, pagesOf, parsePage, person } from "./rendered.ts";
+import { type OwnDatabase, ownDatabase, pagesOf, parseCsv, parsePage, person } from "./rendered.ts";
 
 const shop = { installation: 1, id: 7, owner: "octo", name: "shop", mayWrite: false };
 
@@ -40,6 +40,25 @@ describe("the page Now", () => {
     const page = await text();
     for (const words of ["Nothing runs", "Nothing waits", "Nothing has run yet", "no worker is there"])
       expect(page).toContain(words);
+  });
+
+  it("With many repositories, the page Now does not say that nothing has run if it has not looked at all runs, and a file that is cut says so", async () => {
+    await own.database.run(`INSERT INTO run (id, installation, repository, pull, kind, origin, outcome, attempts, stored_at, ended_at, turns,
+      prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced)
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20100)
+      SELECT 'r' || i, 1, 99, 1, 'review', 'event', 'done', 1, i, i, 0, 0, 0, 0, 0, 0 FROM n`);
+    const many = (first: number) => Array.from({ length: 30 }, (_, at) => ({ ...shop, id: first + at }));
+    const getAs = async (repositories: (typeof shop)[], address: string) =>
+      (await pagesOf(own.reader.run, person(repositories), time).request(address)).text();
+    expect(await getAs(many(100), "/")).not.toContain("Nothing has run yet");
+    expect(await getAs(many(100), "/")).toContain("among the newest that were looked at");
+    const rows = parseCsv(await getAs(many(90), "/reviews.csv"));
+    expect([rows.length, rows.at(-1)?.length, rows.at(-1)?.[0]]).toEqual([
+      10_002,
+      rows[0]?.length,
+      "Older rows are left out here: choose fewer days or repositories.",
+    ]);
+    expect(await getAs(many(90), "/reviews.csv?to=1969-12-31")).not.toContain("left out");
   });
 
   it("The page Now leaves out the notices for the operator's programs", async () => {

@@ -231,7 +231,9 @@ describe("the step of the model", () => {
     expect(await modelStep()).toMatchObject({
       word: "Does not work",
     });
-    expect(lines.at(-1)?.message).toBe("The model: It did not answer within 0.03 s");
+    expect(lines.at(-1)?.message).toBe(
+      "The model: It did not answer within 0.03 s. Look whether it runs and this machine reaches it. A server that still loads its model answers later.",
+    );
   });
 
   it("The step of the model asks at most once a minute, and not at the request of a stranger", async () => {

@@ -135,6 +135,7 @@ export interface DiskNeed {
 export class OverLimit extends AppError {}
 
 const HOUR_MS = 3_600_000;
+const PAUSE_MS = 60_000;
 const UNUSED_MS = 30 * 24 * HOUR_MS;
 
 /** Limits the size of mirrors and checkouts, and prevents them from filling the disk. Several processes may do this in one data folder. */
@@ -145,6 +146,7 @@ export class Disk {
   #next: Promise<void> | undefined;
   #isSweepWanted = false;
   #rhythm: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Timeout | undefined;
 
   constructor(options: DiskOptions) {
     this.#options = { now: Date.now, freeSpace, ...options };
@@ -160,6 +162,7 @@ export class Disk {
   /** Resolves when no deletion is running and none will start. */
   async close(): Promise<void> {
     clearInterval(this.#rhythm);
+    clearTimeout(this.#soon);
     this.#ending.abort();
     await this.#running;
   }
@@ -180,6 +183,15 @@ export class Disk {
     });
     this.#running = this.#next;
     return this.#next;
+  }
+
+  /** For the end of a job: a pass in a minute, which all that end meanwhile share, because it looks at every repository. */
+  keepSoon(): void {
+    if (this.#ending.signal.aborted) return;
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      void this.keep();
+    }, PAUSE_MS).unref();
   }
 
   /** Runs a fetch or a checkout; if the disk is full, evicts entries to make room for the next attempt. */

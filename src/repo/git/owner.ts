@@ -134,8 +134,8 @@ async function linked(holder: string, path: string): Promise<boolean> {
 }
 
 /**
- * Replaces a dead holder. The right to do so is itself a lock, named after the ended holding, and becomes the lock: so two processes cannot
- * both get it.
+ * Replaces a dead holder. The right to do so is itself a lock, named after the ended holding, and becomes the lock: so two processes
+ * cannot both get it. The holder of the right checks again, because another process may have finished this already.
  */
 async function takeOver(path: string, dead: string, options: LockOptions): Promise<Taken | undefined> {
   const heir = `${path}.heir-of-${dead.split(".").at(-1)}`;

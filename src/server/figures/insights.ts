@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
 import { toolOf } from "../../core/finding.ts";
 import { csvLine } from "../../report/csv.ts";
-import type { Run } from "../queue/database.ts";
+import { type Parameters, type Run, readRows } from "../queue/database.ts";
 import { idList, idsIn } from "../queue/reader.ts";
 import { weekOf } from "../queue/usage.ts";
 
@@ -53,11 +53,6 @@ const Pulls = z.strictObject({ merged: z.int(), closed: z.int() });
 const Line = z.strictObject({ ...Outcomes.shape, ...Runs.shape, ...Paid.shape, ...Pulls.shape });
 export type Line = z.infer<typeof Line>;
 
-interface Spread {
-  median_ms: number;
-  p90_ms: number;
-}
-
 const DismissedRow = z.object({
   repository: z.int(),
   dimension: z.enum(["rule", "source", "category"]),
@@ -68,19 +63,7 @@ const DismissedRow = z.object({
 });
 export type OftenDismissed = Omit<z.infer<typeof DismissedRow>, "repository"> & { repository: string };
 
-export interface Insights {
-  /** The first Monday, and the last Sunday. */
-  period: { from: string; to: string };
-  totals: Line;
-  weeks: ({ week: string } & Line)[];
-  repositories: ({ id: number; name: string } & Line)[];
-  /** By what the findings are; `value` is empty if they do not say. */
-  by: Record<Dimension, ({ value: string } & Outcomes)[]>;
-  often_dismissed: OftenDismissed[];
-  models: ({ model: string } & z.infer<typeof Paid>)[];
-  /** Of the runs that published a review in the last 13 weeks of the period; null if there is none. */
-  times: { waiting: Spread; running: Spread } | null;
-}
+export type Insights = Awaited<ReturnType<typeof readInsights>>;
 
 export const dimensions = ["severity", "category", "rule", "source"] as const;
 export type Dimension = (typeof dimensions)[number];
@@ -98,8 +81,8 @@ interface InsightsQuestion {
 /** The id of a repository that the figures know, by "owner/name" in any case. @throws AppError `usage` if there is none */
 export async function repositoryNamed(run: Run, name: string): Promise<number> {
   const sql = "SELECT id FROM repository WHERE lower(owner || '/' || name) = :name ORDER BY id DESC LIMIT 1";
-  const [row] = (await run(sql, { name: name.toLowerCase() })).rows;
-  if (row) return z.object({ id: z.int() }).parse(row).id;
+  const [row] = await readRows(run, z.object({ id: z.int() }), sql, { name: name.toLowerCase() });
+  if (row) return row.id;
   throw new AppError("usage", `no review of the repository '${name}' is on record`, {
     remedy: "Write it as owner/name. `hunkwise report` lists all that are.",
   });
@@ -162,30 +145,27 @@ function statementsFor({ repositories }: Pick<InsightsQuestion, "repositories">)
   };
 }
 
-const DimensionRows = z.array(Outcomes.extend({ dimension: z.enum(dimensions), value: z.string() }));
-const ModelRows = z.array(Paid.extend({ model: z.string() }));
-const SpreadRows = z.array(z.object({ value: z.int() }));
-const NameRows = z.array(z.object({ id: z.int(), owner: z.string(), name: z.string() }));
+const DimensionRow = Outcomes.extend({ dimension: z.enum(dimensions), value: z.string() });
+const ModelRow = Paid.extend({ model: z.string() });
+const SpreadRow = z.object({ value: z.int() });
+const NameRow = z.object({ id: z.int(), owner: z.string(), name: z.string() });
 
-export async function readInsights(run: Run, question: InsightsQuestion): Promise<Insights> {
+export async function readInsights(run: Run, question: InsightsQuestion) {
   const { from, to, repositories } = question;
   const statements = statementsFor(question);
-  const ids = repositories === null ? {} : { ids: idList(repositories) };
-  const ask = async <T>(shape: z.ZodType<T>, sql: string, parameters: object) =>
-    shape.parse((await run(sql, { ...ids, ...parameters })).rows);
+  const ids = idList(repositories ?? []);
+  const ask = <Row>(shape: z.ZodType<Row>, sql: string, parameters: Parameters) =>
+    readRows(run, shape, sql, { ids, ...parameters });
   const weeks = { from, to };
-  const names = await ask(NameRows, statements.names, {});
+  const names = await ask(NameRow, statements.names, {});
   const until = Date.parse(to) + weekMs;
   const times = { since: Math.max(Date.parse(from), until - timedWeeks * weekMs), until };
   const lines = async (by: "week" | "repository") => {
     const found = new Map<string | number, Line>();
     for (const source of Object.keys(sources) as Source[]) {
-      const Row = z.array(sources[source].shape.extend({ name: z.union([z.string(), z.int()]) }));
-      for (const { name, ...counts } of await ask<({ name: string | number } & Partial<Line>)[]>(
-        Row,
-        statements.counts(source, by),
-        weeks,
-      ))
+      const Row = sources[source].shape.extend({ name: z.union([z.string(), z.int()]) });
+      const sql = statements.counts(source, by);
+      for (const { name, ...counts } of await ask<{ name: string | number } & Partial<Line>>(Row, sql, weeks))
         found.set(name, { ...(found.get(name) ?? noLine), ...counts });
     }
     return found;
@@ -193,41 +173,47 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
   const [ofWeek, ofRepository, byDimension, models, dismissed, waiting, running] = await Promise.all([
     lines("week"),
     lines("repository"),
-    ask(DimensionRows, statements.dimensions, weeks),
-    ask(ModelRows, statements.models, weeks),
-    ask(z.array(DismissedRow), statements.oftenDismissed, weeks),
-    ask(SpreadRows, statements.spread("started_at - stored_at"), times),
-    ask(SpreadRows, statements.spread("ended_at - started_at"), times),
+    ask(DimensionRow, statements.dimensions, weeks),
+    ask(ModelRow, statements.models, weeks),
+    ask(DismissedRow, statements.oftenDismissed, weeks),
+    ask(SpreadRow, statements.spread("started_at - stored_at"), times),
+    ask(SpreadRow, statements.spread("ended_at - started_at"), times),
   ]);
   const nameOf = new Map(names.map(({ id, owner, name }) => [id, `${owner}/${name}`]));
   const totals = { ...noLine };
   for (const line of ofWeek.values()) add(totals, line);
   return {
+    /** The first Monday, and the last Sunday. */
     period: { from, to: new Date(Date.parse(to) + weekMs - 1).toISOString().slice(0, 10) },
     totals,
     weeks: mondays(from, to).map((week) => ({ week, ...(ofWeek.get(week) ?? noLine) })),
     repositories: [...ofRepository]
       .map(([id, line]) => ({ id: Number(id), name: nameOf.get(Number(id)) ?? String(id), ...line }))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    by: Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Insights["by"],
+    /** By what the findings are; `value` is empty if they do not say. */
+    by: Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Record<
+      Dimension,
+      ReturnType<typeof ofDimension>
+    >,
     models,
     often_dismissed: dismissed
       .map(({ repository, ...row }) => ({ repository: nameOf.get(repository) ?? String(repository), ...row }))
       .filter(({ dimension, value }) => value !== "" && !(dimension === "source" && value === "model"))
       .toSorted((a, b) => b.dismissed - b.fixed - (a.dismissed - a.fixed)),
+    /** Of the runs that published a review in the last 13 weeks of the period; null if there is none. */
     times: spreadOf(waiting, running),
   };
 }
 
-function ofDimension(rows: z.infer<typeof DimensionRows>, wanted: Dimension) {
+function ofDimension(rows: z.infer<typeof DimensionRow>[], wanted: Dimension) {
   return rows
     .filter(({ dimension }) => dimension === wanted)
     .map(({ dimension: _, ...row }) => row)
     .toSorted((a, b) => b.delivered - a.delivered || (a.value < b.value ? -1 : 1));
 }
 
-function spreadOf(...all: z.infer<typeof SpreadRows>[]): Insights["times"] {
-  const [waiting, running] = all.map(([median, p90 = median]): Spread | null =>
+function spreadOf(...all: z.infer<typeof SpreadRow>[][]) {
+  const [waiting, running] = all.map(([median, p90 = median]) =>
     median && p90 ? { median_ms: median.value, p90_ms: p90.value } : null,
   );
   return waiting && running ? { waiting, running } : null;
@@ -310,17 +296,14 @@ export function breakdownCsv(insights: Insights, by: Breakdown): string {
   return [csvLine([by, ...names]), ...lines].join("");
 }
 
-interface Demotion {
-  does: string;
-  /** Lines for `.github/hunkwise.yml`; null if there is no single right one. */
-  lines: string | null;
-}
-
 export const severeOnly = (category: string): string =>
   `Report a finding of the category ${category} only if its severity is high or critical.`;
 
-/** What a repository can do about findings that its people dismiss again and again. */
-export function demotionOf({ dimension, value, dismissed, findings }: OftenDismissed): Demotion {
+/**
+ * What a repository can do about findings that its people dismiss again and again. `lines` are for `.github/hunkwise.yml`; null if there is no
+ * single right one.
+ */
+export function demotionOf({ dimension, value, dismissed, findings }: OftenDismissed) {
   const evidence = `people dismissed ${dismissed} of ${findings}`;
   const demotion = (does: string, lines: object | null) => ({ does, lines: lines && stringify(lines) });
   if (dimension === "rule")

@@ -1,28 +1,14 @@
+import type { PostedComment } from "../../agent/record/trajectory.ts";
 import { errorLine } from "../../core/errors.ts";
 import type { Finding } from "../../core/finding.ts";
 import type { Ledger, PostedFinding } from "../../core/ledger/entry.ts";
 import type { PullRequest } from "../../pull/github/pull-request-api.ts";
+import type { PublishedFindings } from "../../pull/publish/publish-review.ts";
 import type { Figures, FindingFigure, PullFigures, PullKey } from "../queue/figures.ts";
 import type { ClaimedJob, RepositoryRef } from "../queue/job.ts";
 import { type JobLog, jobFields } from "../queue/run-job.ts";
 
 type Counted = PullFigures["findings"][number];
-
-interface PublishedFindings {
-  /** Earlier findings, as they were before the review was published. */
-  entries: readonly PostedFinding[];
-  posted: readonly Finding[];
-  annotated: readonly Finding[];
-  listed: readonly { finding: Finding }[];
-  /** Findings that an earlier review had posted. `entry` is null if only annotations of this commit show them. */
-  postedBefore: readonly { finding: Finding; entry: PostedFinding | null }[];
-  /** Earlier findings that this review answered. */
-  fixed: readonly { entry: PostedFinding; state: "fixed" | "withdrawn"; reason: string }[];
-  /** Earlier findings without a comment that are fixed now. */
-  settled: readonly { path: string; title: string }[];
-  /** The comments of this review, by the ids of their findings. */
-  comments: readonly { finding: string; id: number; url: string }[];
-}
 
 export const pullKey = ({ repository, pull }: { repository: RepositoryRef; pull: number }): PullKey => ({
   installation: repository.installation,
@@ -62,7 +48,11 @@ export function figuresOfLedger(
   };
 }
 
-export function figuresOfReview(key: PullKey, review: PublishedFindings): PullFigures {
+/** @param review with its comments, by the ids of their findings */
+export function figuresOfReview(
+  key: PullKey,
+  review: PublishedFindings & { comments: readonly PostedComment[] },
+): PullFigures {
   const { entries } = review;
   const answered = new Map(review.fixed.map(({ entry, ...how }) => [entry, how]));
   const own = new Map(review.comments.map((one) => [one.finding, one]));

@@ -115,7 +115,10 @@ export function isUnanswered(error: unknown): boolean {
 export const publishedReview = ({ sticky }: Pick<Ledger, "sticky">) =>
   sticky === null ? undefined : markerIn(sticky.body, "summary");
 
-/** Whether the summary comment says that the review of this head and trigger was published. */
+/**
+ * Whether the summary comment says that the review of this head and trigger was published. Used if we may not have check runs; otherwise each
+ * further event would review and pay for the head again.
+ */
 export const wasPublished = (review: ReviewKey, ledger: Pick<Ledger, "sticky">): boolean =>
   publishedName(ledger) === reviewName(review);
 

@@ -1,5 +1,6 @@
 import { factsOf, type Model } from "../../agent/llm/model.ts";
 import type { LoopEntry } from "../../agent/record/trajectory.ts";
+import type { Env } from "../../config/env.ts";
 import type { RepoConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Limits } from "../../tasks/shapes/review-input.ts";
@@ -133,17 +134,8 @@ function smaller(one: number | null, other: number | null): number | null {
   return Math.min(one, other);
 }
 
-/** How much people may ask of Hunkwise. 0: no limit. */
-export interface MostUsage {
-  /** Commands and replies of one person within an hour, in all repositories of an installation. */
-  commandsAnHour: number;
-  /** Reviews of one pull request on a calendar day (UTC). */
-  pullReviewsADay: number;
-  /** Reviews on such a day of all pull requests that one person opened, in all repositories of an installation. */
-  authorReviewsADay: number;
-  /** Reviews of all pull requests of an installation on such a day. */
-  installationReviewsADay: number;
-}
+/** How much people may ask of Hunkwise, in all repositories of an installation: in an hour, or on a calendar day (UTC). 0: no limit. */
+export type MostUsage = Env["usageLimits"];
 
 export type UsageLimits = ReturnType<typeof createUsageLimits>;
 

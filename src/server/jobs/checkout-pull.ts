@@ -51,8 +51,7 @@ export function createCheckoutPull(
     const made = await withFreshMirror(dataFolder, { host, id }, () => make(request));
     const release = async () => {
       await made.release();
-      // Nothing waits for the freed space.
-      void disk.keep();
+      disk.keepSoon();
     };
     return { ...made, release };
   };

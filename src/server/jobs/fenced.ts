@@ -73,6 +73,7 @@ const unknownHolder = (cause: unknown) =>
         cause,
       });
 
+/** The lease is checked when the token for the push is requested. */
 function recordedPush(
   { disk, app }: Pick<JobDependencies, "disk" | "app">,
   record: AfterWrite,

@@ -269,12 +269,12 @@ const artifactsToken =
     }
   };
 
-/** The Authorization header for git over HTTP. */
+/** The Authorization header for git over HTTP: GitHub accepts an installation token as the password of `x-access-token`. */
 export async function gitAuthorization(
   mintToken: MintToken,
   { installation, id }: RepositoryRef,
 ): Promise<string> {
-  // A cached token may end during a fetch of ten minutes.
+  // A cached token may have less than a minute left, and git cannot ask for another during a fetch of ten minutes.
   const scope = { repositoryIds: [id], permissions: reading, renew: true };
   return basic(await mintToken(installation, scope));
 }

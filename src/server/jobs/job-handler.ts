@@ -25,17 +25,14 @@ import { reviewConfig } from "./load-config.ts";
 import { maintain } from "./reconcile/keep-up.ts";
 import { reviewPull } from "./review-pull.ts";
 
-export interface JobHandler {
-  handle(job: ClaimedJob, tools: JobTools): Promise<JobOutcome>;
-  giveUp(job: ClaimedJob, error: unknown, tools: JobTools): Promise<void>;
-}
+export type JobHandler = ReturnType<typeof createJobHandler>;
 
-export function createJobHandler(deps: UnopenedDependencies): JobHandler {
-  return {
-    handle: (job, tools) => withFence(job, tools, deps, (fenced) => handle(job, tools, fenced)),
-    giveUp: (job, error, tools) => withFence(job, tools, deps, (fenced) => giveUp(job, error, tools, fenced)),
-  };
-}
+export const createJobHandler = (deps: UnopenedDependencies) => ({
+  handle: (job: ClaimedJob, tools: JobTools) =>
+    withFence(job, tools, deps, (fenced) => handle(job, tools, fenced)),
+  giveUp: (job: ClaimedJob, error: unknown, tools: JobTools) =>
+    withFence(job, tools, deps, (fenced) => giveUp(job, error, tools, fenced)),
+});
 
 async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
   const { task } = job;

@@ -13,13 +13,7 @@ import { pinPromptContext, recordedMasks, recordedTurns } from "./attempts.ts";
 import { budgetOf, withinBudget } from "./budgets.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 
-interface WatchedModels {
-  models: Models;
-  /** The fault that decides the next step, even if other loops get answers later. */
-  lastFault(): AppError | undefined;
-}
-
-export function watchModels(models: Models): WatchedModels {
+export function watchModels(models: Models) {
   let fault: AppError | undefined;
   const watch = (model: Model): Model => ({
     ...factsOf(model),
@@ -33,7 +27,11 @@ export function watchModels(models: Models): WatchedModels {
       }
     },
   });
-  return { lastFault: () => fault, models: eachRole(models, watch) };
+  return {
+    models: eachRole(models, watch),
+    /** The fault that decides the next step, even if other loops get answers later. */
+    lastFault: () => fault,
+  };
 }
 
 /** A spent budget is final; a passing fault is worth a retry. */
@@ -91,7 +89,7 @@ function logProgress(event: ProgressEvent, job: ClaimedJob, log: JobLog): void {
 
 type PullJob = ClaimedJob & { task: { repository: RepositoryRef; pull: number } };
 
-interface CommandReading {
+export interface CommandReading {
   pull: PullRequest;
   place: RevisionPlace;
   /** Of the base branch, with its folders. */
@@ -107,7 +105,7 @@ export async function beginRun(
   { job, tools, deps }: { job: PullJob; tools: JobTools; deps: JobDependencies },
   { pull, place, config, models, recorded, most }: CommandReading,
 ) {
-  const { headSha: head, baseSha: base, baseRef } = pull;
+  const { headSha: head, baseSha: base, baseRef, number, title, body } = pull;
   const budget = budgetOf(job, config, deps);
   const turns = recordedTurns(recorded, head);
   await tools.record({ kind: "began", head });
@@ -118,14 +116,18 @@ export async function beginRun(
   return {
     process: { ...processOptions({ job, place, recorded, turns }, tools, deps), models: watched.models },
     input: { targetBranch: baseRef, config, models: eachRole(models, factsOf) },
-    limits: async () => withinBudget(limitsWithin(most, config), await budget.left(), turns),
+    /** What all commands pin. */
+    common: async () => ({
+      pull: { number, title, body },
+      limits: withinBudget(limitsWithin(most, config), await budget.left(), turns),
+    }),
     /** Pins the other parts of the input, so that each attempt pays for the same turns. */
     pin: <T>(shape: z.ZodType<T>, read: () => Promise<T>) =>
       pinPromptContext({ about, shape, recorded, turns }, tools, read),
-    /** The fault of the models, if the queue tries again after it: then there is no result yet. */
-    passingFault: () => {
+    /** Rejects with the fault of the models, if the queue tries again after it: then there is no result yet. */
+    throwIfPassing() {
       const fault = watched.lastFault();
-      return fault?.retryable && job.attempt < maxAttempts ? fault : undefined;
+      if (fault?.retryable && job.attempt < maxAttempts) throw fault;
     },
     lastFault: watched.lastFault,
     recordResult: (result: unknown) => tools.record({ kind: "result", head, base, result }),

@@ -1,15 +1,24 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-interface Usage extends Record<"promptTokens" | "cachedTokens" | "completionTokens", number> {
-  /** US dollars; null if the price is unknown. `cachedTokens` are a part of `promptTokens`. */
+export type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
+
+interface Usage {
+  promptTokens: number;
+  /** The cached part of `promptTokens`. */
+  cachedTokens: number;
+  completionTokens: number;
+  /** US dollars; null if the price is unknown. */
   costUsd: number | null;
 }
 type ModelEnd = { usage: Usage } | { failed: string };
 
-/** `resetAt` is in milliseconds since 1970. */
-interface RateLimitSeen extends Record<"installation" | "remaining" | "resetAt", number> {
+interface RateLimitSeen {
+  installation: number;
   /** GitHub's name of the limit: "core", "graphql" ... */
   resource: string;
+  remaining: number;
+  /** In milliseconds since 1970. */
+  resetAt: number;
 }
 
 export type ReadQueue = () => Promise<{
@@ -36,60 +45,12 @@ interface PrometheusOptions {
  */
 export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
   const registry = new Registry();
-  const counters = countersIn(registry);
-  const gauges = gaugesIn(registry);
-  /** The newest limit of each installation and resource. */
-  const limits = new Map<string, RateLimitSeen>();
-  gauges.info.set({ version }, 1);
-  collectDefaultMetrics({ register: registry });
-
-  /** The remaining requests of the installation that has the fewest. A limit that was reset is unknown until the next answer. */
-  function showLimits(): void {
-    const least = new Map<string, number>();
-    for (const [key, { resource, remaining, resetAt }] of limits) {
-      if (resetAt <= now()) limits.delete(key);
-      else least.set(resource, Math.min(remaining, least.get(resource) ?? remaining));
-    }
-    gauges.remaining.reset();
-    for (const [resource, left] of least) gauges.remaining.set({ resource }, left);
-  }
-
-  return {
-    /** @param event from a fixed list: strangers can write anything into a header */
-    delivery: (event: string, result: string) => counters.deliveries.inc({ event, result }),
-    jobWaited: (kind: string, ms: number) => counters.durations.observe({ kind, phase: "wait" }, ms / 1_000),
-    jobEnded(kind: string, outcome: string, ms: number) {
-      counters.jobs.inc({ kind, outcome });
-      counters.durations.observe({ kind, phase: "run" }, ms / 1_000);
-    },
-    phase: (phase: string, ms: number) => counters.durations.observe({ kind: "review", phase }, ms / 1_000),
-    modelRequest(model: string, end: ModelEnd) {
-      const result = "failed" in end ? end.failed : "answered";
-      counters.requests.inc({ model, result });
-      if ("failed" in end) return;
-      const { promptTokens, cachedTokens, completionTokens, costUsd } = end.usage;
-      counters.tokens.inc({ model, kind: "prompt" }, Math.max(0, promptTokens - cachedTokens));
-      counters.tokens.inc({ model, kind: "cached" }, cachedTokens);
-      counters.tokens.inc({ model, kind: "completion" }, completionTokens);
-      counters.cost.inc({ model }, costUsd ?? 0);
-    },
-    rateLimit(seen: RateLimitSeen) {
-      const resource = resources.has(seen.resource) ? seen.resource : "other";
-      limits.set(`${seen.installation} ${resource}`, { ...seen, resource });
-    },
-    async exposition(readQueue: ReadQueue) {
-      showLimits();
-      await showQueue(gauges, readQueue);
-      return { text: await registry.metrics(), contentType: registry.contentType };
-    },
-  };
-}
-
-function countersIn(registry: Registry) {
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers });
-  return {
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge({ name, help, labelNames, registers });
+  const counters = {
     deliveries: counter("hunkwise_deliveries_total", "Webhook deliveries, by result", "event", "result"),
     jobs: counter("hunkwise_jobs_total", "Jobs that this process ended, by outcome", "kind", "outcome"),
     durations: new Histogram({
@@ -112,13 +73,7 @@ function countersIn(registry: Registry) {
       "model",
     ),
   };
-}
-
-function gaugesIn(registry: Registry) {
-  const registers = [registry];
-  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Gauge({ name, help, labelNames, registers });
-  return {
+  const gauges = {
     info: gauge("hunkwise_info", "Always 1; the label is the version", "version"),
     ready: gauge("hunkwise_ready", "1 while jobs can be stored, as in /readyz"),
     jobs: gauge(
@@ -136,17 +91,55 @@ function gaugesIn(registry: Registry) {
       "resource",
     ),
   };
-}
+  /** The newest limit of each installation and resource. */
+  const limits = new Map<string, RateLimitSeen>();
+  gauges.info.set({ version }, 1);
+  collectDefaultMetrics({ register: registry });
 
-type Gauges = ReturnType<typeof gaugesIn>;
+  /** The remaining requests of the installation that has the fewest. A limit that was reset is unknown until the next answer. */
+  function showLimits(): void {
+    const least = new Map<string, number>();
+    for (const [key, { resource, remaining, resetAt }] of limits) {
+      if (resetAt <= now()) limits.delete(key);
+      else least.set(resource, Math.min(remaining, least.get(resource) ?? remaining));
+    }
+    gauges.remaining.reset();
+    for (const [resource, left] of least) gauges.remaining.set({ resource }, left);
+  }
 
-/** Omits what cannot be read: a stale figure would look like a quiet queue. */
-async function showQueue({ ready, jobs, oldest }: Gauges, readQueue: ReadQueue): Promise<void> {
-  const queue = await readQueue();
-  ready.set(queue ? 1 : 0);
-  jobs.reset();
-  oldest.remove();
-  if (!queue) return;
-  for (const [state, count] of Object.entries(queue.jobs)) jobs.set({ state }, count);
-  oldest.set((queue.oldestWaitingMs ?? 0) / 1_000);
+  return {
+    /** @param event from a fixed list: strangers can write anything into a header */
+    delivery: (event: string, result: DeliveryResult) => counters.deliveries.inc({ event, result }),
+    jobWaited: (kind: string, ms: number) => counters.durations.observe({ kind, phase: "wait" }, ms / 1_000),
+    jobEnded(kind: string, outcome: string, ms: number) {
+      counters.jobs.inc({ kind, outcome });
+      counters.durations.observe({ kind, phase: "run" }, ms / 1_000);
+    },
+    phase: (phase: string, ms: number) => counters.durations.observe({ kind: "review", phase }, ms / 1_000),
+    modelRequest(model: string, end: ModelEnd) {
+      const result = "failed" in end ? end.failed : "answered";
+      counters.requests.inc({ model, result });
+      if ("failed" in end) return;
+      const { promptTokens, cachedTokens, completionTokens, costUsd } = end.usage;
+      counters.tokens.inc({ model, kind: "prompt" }, Math.max(0, promptTokens - cachedTokens));
+      counters.tokens.inc({ model, kind: "cached" }, cachedTokens);
+      counters.tokens.inc({ model, kind: "completion" }, completionTokens);
+      counters.cost.inc({ model }, costUsd ?? 0);
+    },
+    rateLimit(seen: RateLimitSeen) {
+      const resource = resources.has(seen.resource) ? seen.resource : "other";
+      limits.set(`${seen.installation} ${resource}`, { ...seen, resource });
+    },
+    async exposition(readQueue: ReadQueue) {
+      showLimits();
+      const queue = await readQueue();
+      gauges.ready.set(queue ? 1 : 0);
+      // What cannot be read is left out: a stale figure would look like a quiet queue.
+      gauges.jobs.reset();
+      gauges.oldest.remove();
+      for (const [state, count] of Object.entries(queue?.jobs ?? {})) gauges.jobs.set({ state }, count);
+      if (queue) gauges.oldest.set((queue.oldestWaitingMs ?? 0) / 1_000);
+      return { text: await registry.metrics(), contentType: registry.contentType };
+    },
+  };
 }

@@ -1,4 +1,5 @@
 import { setImmediate, setTimeout as sleepFor } from "node:timers/promises";
+import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
 
 export type Parameters = Readonly<Record<string, string | number | null>>;
@@ -11,6 +12,20 @@ export interface Result {
 
 /** Runs one statement of the SQL that both databases understand; parameters are written `:name`. */
 export type Run = (sql: string, parameters?: Parameters) => Promise<Result>;
+
+/** Runs a statement with those of the parameters that it has: SQLite refuses others. */
+export function ask(run: Run, sql: string, parameters: Parameters): Promise<Result> {
+  const names = new Set(Array.from(sql.matchAll(/:(\w+)/g), ([, name]) => name));
+  return run(sql, Object.fromEntries(Object.entries(parameters).filter(([name]) => names.has(name))));
+}
+
+/** The rows of a statement in their shape. */
+export const readRows = async <Row>(
+  run: Run,
+  Row: z.ZodType<Row>,
+  sql: string,
+  parameters: Parameters = {},
+): Promise<Row[]> => z.array(Row).parse((await ask(run, sql, parameters)).rows);
 
 /** The database interface for the stores. A change resolves only when it is on disk. */
 export interface Database {

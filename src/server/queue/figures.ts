@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Database, inBatches, type Run } from "./database.ts";
+import { type Database, inBatches, type Run, readRows } from "./database.ts";
 import { weekOf } from "./usage.ts";
 
 export interface PullKey {
@@ -50,11 +50,7 @@ export interface PullFigures extends PullKey {
   settled: readonly { path: string; title: string }[] | null;
 }
 
-/** Figures of findings and pull requests: a derived copy of what GitHub shows. Every method resolves only when its effect is on disk. */
-export interface Figures {
-  knows(pull: PullKey): Promise<boolean>;
-  write(pull: PullFigures): Promise<void>;
-}
+export type Figures = ReturnType<typeof createFigures>;
 
 const knowsPull = "SELECT 1 AS known FROM pull WHERE repository = :repository AND number = :pull";
 const weekOfPull = "SELECT closed_week FROM pull WHERE repository = :repository AND number = :pull";
@@ -134,13 +130,14 @@ const UncommentedRow = z.object({
   path: z.string().nullable(),
 });
 
-export function createFigures(database: Database, now: () => number): Figures {
+/** Figures of findings and pull requests: a derived copy of what GitHub shows. Every method resolves only when its effect is on disk. */
+export function createFigures(database: Database, now: () => number) {
   return {
-    async knows({ repository, pull }) {
+    async knows({ repository, pull }: PullKey): Promise<boolean> {
       return (await database.run(knowsPull, { repository, pull })).rows.length > 0;
     },
 
-    write: (pull) => database.transaction((run) => writePull(run, pull, now())),
+    write: (pull: PullFigures): Promise<void> => database.transaction((run) => writePull(run, pull, now())),
   };
 }
 
@@ -173,7 +170,7 @@ export async function forgetFigures(
 async function writePull(run: Run, figures: PullFigures, now: number): Promise<void> {
   const { installation, repository, pull, state, closedAt, findings, deleted, settled } = figures;
   const of = { repository, pull };
-  const before = WeekRow.optional().parse((await run(weekOfPull, of)).rows[0])?.closed_week ?? null;
+  const before = (await readRows(run, WeekRow, weekOfPull, of))[0]?.closed_week ?? null;
   const week = closedAt === null ? null : weekOf(closedAt);
   await run(putPull, { ...of, installation, state, closedAt, week });
   for (const { figure, words } of findings) {
@@ -203,7 +200,7 @@ async function settleOthers(
   now: number,
 ): Promise<void> {
   const known = new Set(findings.map(({ figure }) => figure.key));
-  const rows = z.array(UncommentedRow).parse((await run(withoutComment, of)).rows);
+  const rows = await readRows(run, UncommentedRow, withoutComment, of);
   for (const { key, title, path } of rows.filter((row) => !known.has(row.key))) {
     if (settled.some((one) => one.title === title && one.path === path))
       await run(settle, { ...of, key, now });

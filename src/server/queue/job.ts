@@ -11,11 +11,9 @@ export type RepositoryRef = z.infer<typeof RepositoryRef>;
 
 export const Command = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("ask"), question: z.string() }),
-  z.strictObject({ name: z.literal("describe") }),
+  z.strictObject({ name: z.enum(["describe", "pause", "resume", "prove", "help"]) }),
   /** Numbers of findings and reports without a thread; omitted for the finding of the thread, or all findings with one. */
   z.strictObject({ name: z.literal("resolve"), numbers: z.array(z.int().min(1)).min(1).optional() }),
-  z.strictObject({ name: z.literal("pause") }),
-  z.strictObject({ name: z.literal("resume") }),
   z.strictObject({ name: z.literal("remember"), rule: z.string() }),
   /** All findings, or the one in whose thread the comment is. */
   z.strictObject({
@@ -24,8 +22,6 @@ export const Command = z.discriminatedUnion("name", [
     /** The findings' tests must pass, and are committed with the repair. */
     withTests: z.literal(true).optional(),
   }),
-  z.strictObject({ name: z.literal("prove") }),
-  z.strictObject({ name: z.literal("help") }),
 ]);
 export type Command = z.infer<typeof Command>;
 
@@ -34,8 +30,7 @@ export const mostReason = 500;
 
 export const Act = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("review"), mode: z.enum(["new", "full"]) }),
-  z.strictObject({ name: z.literal("pause") }),
-  z.strictObject({ name: z.literal("resume") }),
+  z.strictObject({ name: z.enum(["pause", "resume"]) }),
   /** The finding whose comment opens the thread. */
   z.strictObject({ name: z.literal("dismiss"), comment: z.int(), reason: z.string().min(1).max(mostReason) }),
   /** Proposes a change of the configuration about findings of a rule of an analyzer, or of a category, because people dismissed them. */
@@ -50,12 +45,14 @@ export const Act = z.discriminatedUnion("name", [
 ]);
 export type Act = z.infer<typeof Act>;
 
+const aboutPull = { repository: RepositoryRef, pull: z.int() };
 /** The id of the comment that opens the review thread; null in the conversation. */
 const comment = { thread: z.int().nullable().default(null) };
 
 /**
- * The work of a job. A review is made once for each head and `trigger`: "event#<pull>" for any number of pull_request events,
- * "comment:<id>" or "review-comment:<id>" for a command, "page:<id>" for what was done on a page.
+ * The work of a job. A review is made once for each head and `trigger`: "event#<pull>" for any number of pull_request events (the job adds
+ * the base branch), "comment:<id>" or "review-comment:<id>" for a command, "page:<id>" for what was done on a page. The pull number is part
+ * of it because a check run belongs to a commit, which may be the head of several pull requests.
  */
 export const Task = z.discriminatedUnion("kind", [
   z.strictObject({
@@ -64,9 +61,8 @@ export const Task = z.discriminatedUnion("kind", [
     mode: z.enum(["new", "full", "dry_run"]).default("new"),
     /** The check run was re-requested: it is reused although it is completed. */
     again: z.boolean().default(false),
-    repository: RepositoryRef,
-    pull: z.int(),
-    /** The head of the event; the worker reviews the newest one. */
+    ...aboutPull,
+    /** The head of the event. The worker reviews the newest one; this one tells whether GitHub's answer is older than the event. */
     headSha: z.string().nullable(),
     trigger: z.string(),
     ...comment,
@@ -78,8 +74,7 @@ export const Task = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("command"),
     command: Command,
-    repository: RepositoryRef,
-    pull: z.int(),
+    ...aboutPull,
     ...comment,
     commentId: z.int(),
     /** ISO 8601. Its author had not seen what was published later. */
@@ -91,8 +86,7 @@ export const Task = z.discriminatedUnion("kind", [
     /** A person did something on a page. There is no comment to react to or to answer. */
     kind: z.literal("act"),
     act: Act,
-    repository: RepositoryRef,
-    pull: z.int(),
+    ...aboutPull,
     /** The same for a form that is sent twice. */
     id: z.string().regex(/^[\w-]{22}$/),
     /** Who did it, as they logged in: the worker asks GitHub whether the login still is this account, and may write. */
@@ -103,8 +97,7 @@ export const Task = z.discriminatedUnion("kind", [
   z.strictObject({
     /** A person's reply in a review thread, with its original text. */
     kind: z.literal("reply"),
-    repository: RepositoryRef,
-    pull: z.int(),
+    ...aboutPull,
     commentId: z.int(),
     /** The comment that opens the thread; the worker checks that it is ours. */
     thread: z.int(),

@@ -67,16 +67,16 @@ async function opened(url: string, prepare: (database: Database) => Promise<void
   }
 }
 
-interface PostgresFacts {
+const Facts = z.object({
   /** The server's own, as "18.4". */
-  version: string;
+  version: z.string(),
   /** Whether our schema exists; otherwise, whether it may be created. */
-  isSetUp: boolean;
-  mayCreate: boolean;
-}
+  isSetUp: z.boolean(),
+  mayCreate: z.boolean(),
+});
 
 /** Inspects the database and changes nothing. @throws AppError `database_unreachable`, without the password */
-export async function inspectPostgres(url: string): Promise<PostgresFacts> {
+export async function inspectPostgres(url: string): Promise<z.infer<typeof Facts>> {
   const database = connectTo(url);
   try {
     const { rows } = await database.run(`SELECT current_setting('server_version') AS version,
@@ -87,8 +87,6 @@ export async function inspectPostgres(url: string): Promise<PostgresFacts> {
     await database.close();
   }
 }
-
-const Facts = z.object({ version: z.string(), isSetUp: z.boolean(), mayCreate: z.boolean() });
 
 function openPool(url: string): pg.Pool {
   const pool = new pg.Pool({

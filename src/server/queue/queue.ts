@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
 import { AppError } from "../../core/errors.ts";
-import { type Database, inBatches, type Parameters, type Result, type Run } from "./database.ts";
+import { type Database, inBatches, type Parameters, type Result, type Run, readRows } from "./database.ts";
 import { forgetFigures, purgeFigures } from "./figures.ts";
 import {
   askedBy,
@@ -22,6 +22,7 @@ import {
   runKind,
   type Task,
 } from "./job.ts";
+import { addUp } from "./schema.ts";
 import { dayOf, monthOf, weekOf } from "./usage.ts";
 
 export interface Delivery {
@@ -30,7 +31,7 @@ export interface Delivery {
   action: string | null;
 }
 
-export interface LivingWorker {
+interface LivingWorker {
   name: string;
   version: string;
   concurrency: number;
@@ -131,9 +132,7 @@ const statements = {
       CASE WHEN outcome = 'failed' THEN 1 ELSE 0 END,
       CASE WHEN kind <> 'review' AND outcome <> 'failed' THEN 1 ELSE 0 END
     FROM run WHERE id = :id
-    ON CONFLICT (repository, week) DO UPDATE SET reviews = run_week.reviews + excluded.reviews, quiet = run_week.quiet + excluded.quiet,
-      complete = run_week.complete + excluded.complete, skipped = run_week.skipped + excluded.skipped,
-      failed = run_week.failed + excluded.failed, other = run_week.other + excluded.other`,
+    ON CONFLICT (repository, week) ${addUp("run_week", "reviews, quiet, complete, skipped, failed, other")}`,
   claimed: `SELECT concurrency_key, coalesces FROM job WHERE ${stillOurs}`,
   supersede: `UPDATE job SET state = 'done', outcome = 'superseded', reason = :reason, ended_at = :now WHERE id = :id`,
   release: `UPDATE job SET state = 'waiting', run_after = :runAfter, attempts = attempts - :uncounted,
@@ -217,13 +216,6 @@ async function take(
 /** A worker says every half minute that it lives. */
 const longestSilenceMs = 600_000;
 
-interface QueueOptions {
-  database: Database;
-  /** Jobs of one installation that may run at a time. */
-  installationConcurrency: number;
-  now: () => number;
-}
-
 const WaitingRow = z.object({
   id: z.string(),
   task: z.string(),
@@ -246,9 +238,10 @@ export class Queue {
   readonly #limit: number;
   readonly #now: () => number;
 
-  constructor({ database, installationConcurrency, now }: QueueOptions) {
+  /** @param limit jobs of one installation that may run at a time */
+  constructor(database: Database, limit: number, now: () => number) {
     this.#database = database;
-    this.#limit = installationConcurrency;
+    this.#limit = limit;
     this.#now = now;
   }
 
@@ -275,10 +268,10 @@ export class Queue {
     return this.#database.transaction(async (run) => {
       const now = this.#now();
       const limit = lane === "work" ? this.#limit : Number.MAX_SAFE_INTEGER;
-      const groups = await run(statements.groups, { now, limit, ...prioritiesOf[lane] });
-      for (const group of z.array(GroupRow).parse(groups.rows)) {
+      const lanes = prioritiesOf[lane];
+      for (const group of await readRows(run, GroupRow, statements.groups, { now, limit, ...lanes })) {
         const next = async () =>
-          CandidateRow.optional().parse((await run(statements.nextOfGroup, { ...group, now })).rows[0]);
+          (await readRows(run, CandidateRow, statements.nextOfGroup, { ...group, now }))[0];
         for (let row = await next(); row; row = await next()) {
           const job = await take(run, row, { worker, now, leaseUntil: now + leaseMs });
           if (!job) continue;
@@ -298,8 +291,7 @@ export class Queue {
 
   /** The head of the coalescing job that waits for the same key, if it arrived after this claim. */
   async newer({ id, fence }: ClaimedJob): Promise<NewerHead | undefined> {
-    const { rows } = await this.#database.run(statements.newer, { id, fence });
-    const row = NewerRow.optional().parse(rows[0]);
+    const [row] = await readRows(this.#database.run, NewerRow, statements.newer, { id, fence });
     if (!row || row.head === null) return undefined;
     return { head: row.head, dueInMs: Math.max(0, row.run_after - this.#now()) };
   }
@@ -324,7 +316,7 @@ export class Queue {
     options: { countAttempt: boolean } = { countAttempt: true },
   ): Promise<boolean> {
     return this.#database.transaction(async (run) => {
-      const claimed = ClaimedRow.optional().parse((await run(statements.claimed, { id, fence })).rows[0]);
+      const [claimed] = await readRows(run, ClaimedRow, statements.claimed, { id, fence });
       if (!claimed) return false;
       const now = this.#now();
       const runAfter = now + delayMs;
@@ -389,8 +381,8 @@ export class Queue {
   }
 
   async #running(of: { installation: number; repository: number | null }): Promise<number> {
-    const { rows } = await this.#database.run(statements.running, of);
-    return RunningRow.parse(rows[0]).jobs;
+    const [row] = await readRows(this.#database.run, RunningRow, statements.running, of);
+    return row?.jobs ?? 0;
   }
 
   /** Rejects if nothing can be stored: a full disk, a locked file, an unavailable database. */
@@ -402,8 +394,8 @@ export class Queue {
   async stats(): Promise<{ jobs: Record<JobState, number>; oldestWaitingMs: number | null }> {
     const now = this.#now();
     const jobs: Record<JobState, number> = { waiting: 0, active: 0, done: 0, failed: 0 };
-    const counts = await this.#database.run(statements.countByState);
-    for (const row of z.array(CountRow).parse(counts.rows)) jobs[row.state] = row.jobs;
+    for (const row of await readRows(this.#database.run, CountRow, statements.countByState))
+      jobs[row.state] = row.jobs;
     const oldest = await this.#database.run(statements.oldestThatMayRun, { now, limit: this.#limit });
     const since = oldest.rows[0]?.since;
     return { jobs, oldestWaitingMs: typeof since === "number" ? Math.max(0, now - since) : null };
@@ -439,7 +431,7 @@ export class Queue {
     });
   }
 
-  /** In a transaction, so that no waiting job gets another task meanwhile. */
+  /** In a transaction: no waiting job gets another task meanwhile, and no other process deletes the same rows in another order. */
   #inTransaction(sql: string, parameters: Parameters): Promise<Result> {
     return this.#database.transaction((run) => run(sql, parameters));
   }
@@ -517,7 +509,7 @@ function repositoryOf(task: Task): RepositoryRef | undefined {
 }
 
 async function waitingOf(run: Run, concurrencyKey: string): Promise<WaitingRow | undefined> {
-  return WaitingRow.optional().parse((await run(statements.waitingOf, { concurrencyKey })).rows[0]);
+  return (await readRows(run, WaitingRow, statements.waitingOf, { concurrencyKey }))[0];
 }
 
 async function renew(run: Run, newer: WaitingRow): Promise<void> {

@@ -1,6 +1,6 @@
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../../core/errors.ts";
-import { isAvailable, retryWhileUnavailable } from "./database.ts";
+import { isAvailable, type RetryOptions, retryWhileUnavailable } from "./database.ts";
 import { type ClaimedJob, type JobOutcome, maxAttempts, taskFields } from "./job.ts";
 import type { Queue } from "./queue.ts";
 
@@ -11,7 +11,10 @@ export interface JobTools {
   record(entry: TrajectoryEntry): Promise<void>;
   /** The job's trajectory so far, of all attempts, oldest first. */
   recorded(): Promise<TrajectoryEntry[]>;
-  /** Call it before anything visible is done. After true, which renews the lease, a newer head no longer fires `signal`. */
+  /**
+   * Call it before anything visible is done. True renews the lease; from then on a newer head does not fire `signal`, so that a publication
+   * that has begun is completed.
+   */
   mayPublish(): Promise<boolean>;
   /** Whether this worker still has the job; true renews the lease. Call it right before each write to GitHub. */
   hasLease(): Promise<boolean>;
@@ -209,11 +212,6 @@ async function fail(job: ClaimedJob, error: unknown, how: Settlement): Promise<J
 
 const isLeaseLost = (error: unknown) => error instanceof AppError && error.code === "lease_lost";
 
-interface NextTry {
-  delayMs: number;
-  countAttempt: boolean;
-}
-
 const hour = 3_600_000;
 /** How long after the job's first start errors of other systems cost no attempt. After a day, an operator has to look. */
 const outagePatienceMs: Partial<Record<ErrorCode, number>> = {
@@ -233,7 +231,7 @@ const outagePatienceMs: Partial<Record<ErrorCode, number>> = {
 const spreadMs = 5_000;
 
 /** When a failed job is tried again, and whether the attempt counts; undefined if it is not. */
-export function nextTry(job: ClaimedJob, error: unknown, clock: Clock): NextTry | undefined {
+export function nextTry(job: ClaimedJob, error: unknown, clock: Clock) {
   if (!(error instanceof AppError) || !error.retryable || job.attempt > maxAttempts) return undefined;
   const countAttempt = !isOutage(error, job, clock);
   if (countAttempt && job.attempt === maxAttempts) return undefined;
@@ -259,12 +257,7 @@ function backOffMs(attempt: number, { random }: Clock): number {
   return Math.round(full * (0.75 + random() / 4));
 }
 
-interface LeaseOptions {
-  queue: Queue;
-  leaseMs: number;
-  sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  warn(message: string, error: unknown): void;
-}
+type LeaseOptions = Pick<JobRun, "queue" | "leaseMs" | "sleep"> & Pick<RetryOptions, "warn">;
 
 type Lease = ReturnType<typeof leaseOn>;
 
@@ -335,7 +328,7 @@ function leaseOn(job: ClaimedJob, { queue, leaseMs, sleep, warn }: LeaseOptions)
       return true;
     },
 
-    /** Also false if a newer head waits. */
+    /** Also false if a newer head waits. After the first true, newer heads are only looked for when this is called again. */
     async mayPublish(): Promise<boolean> {
       if (!(await hasLease())) return false;
       await retry(abortIfSuperseded);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
-import type { Run } from "./database.ts";
+import { type Run, readRows } from "./database.ts";
 import { parseTask, type Task } from "./job.ts";
 import { openReader } from "./reader.ts";
 import type { DatabaseLocation } from "./stores.ts";
@@ -12,16 +12,7 @@ export interface RecordedEntry {
   entry: TrajectoryEntry;
 }
 
-export interface OpenRuns extends AsyncDisposable {
-  /** The newest runs about pull requests that were stored before this `seq`, newest first. */
-  before(seq: number, limit: number): Promise<StoredRun[]>;
-  /** Runs whose id starts with `prefix`; at most two. */
-  named(prefix: string): Promise<StoredRun[]>;
-  /** The trajectory of a run, oldest first. */
-  entries(id: string): Promise<RecordedEntry[]>;
-  /** Only the model turns and results, from which a run's figures are computed. */
-  turnsAndResults(id: string): Promise<RecordedEntry[]>;
-}
+export type OpenRuns = Awaited<ReturnType<typeof openRuns>>;
 
 const columns = `seq, id, task, state, outcome, reason, attempts, created_at AS "createdAt", started_at AS "startedAt",
   ended_at AS "endedAt"`;
@@ -56,32 +47,23 @@ const EntryRow = z.object({ fence: z.int(), entry: z.string(), created_at: z.int
  * Opens the database for reading while other processes use it.
  * @throws AppError `data_folder_unusable`, `database_unreachable`; also if the database does not exist yet.
  */
-export async function openRuns(location: DatabaseLocation): Promise<OpenRuns> {
+export async function openRuns(location: DatabaseLocation) {
   const reader = await openReader(location);
   const { run } = reader;
   return {
-    async before(seq, limit) {
-      return (await run(before, { seq, limit })).rows.flatMap(runOf);
-    },
-    async named(prefix) {
+    /** The newest runs about pull requests that were stored before this `seq`, newest first. */
+    before: async (seq: number, limit: number) => (await run(before, { seq, limit })).rows.flatMap(runOf),
+    /** Runs whose id starts with `prefix`; at most two. */
+    async named(prefix: string): Promise<StoredRun[]> {
       if (!/^[0-9a-f-]+$/.test(prefix)) return [];
       return (await run(named, { pattern: `${prefix}%` })).rows.flatMap(runOf);
     },
-    async entries(id) {
-      return (await run(entries, { id })).rows.map(entryOf);
-    },
-    async turnsAndResults(id) {
-      return (await run(turnsAndResults, { id })).rows.map(entryOf);
-    },
+    /** The trajectory of a run, oldest first. */
+    entries: async (id: string) => (await run(entries, { id })).rows.map(entryOf),
+    /** Only the model turns and results, from which a run's figures are computed. */
+    turnsAndResults: async (id: string) => (await run(turnsAndResults, { id })).rows.map(entryOf),
     [Symbol.asyncDispose]: () => reader.close(),
   };
-}
-
-/** A part of a record that fits into memory and on a page. */
-export interface BoundedRecord {
-  entries: RecordedEntry[];
-  /** Entries of loops that were left out. */
-  omitted: number;
 }
 
 /** Most entries of each kind that a summary needs, the newest; those of other kinds only serve the next attempt. */
@@ -103,11 +85,12 @@ const chosen = `SELECT fence, entry, created_at FROM trajectory
   WHERE number IN (SELECT CAST(key AS BIGINT) FROM json_each(:numbers)) ORDER BY number`;
 
 /**
- * The results of a run and what it wrote, then as many entries of loops as fit, from the first; oldest first.
+ * What fits into memory and on a page: the results of a run and what it wrote, then as many entries of loops as fit, from the first; oldest
+ * first. `omitted` is the number of other entries of loops.
  * @param mostBytes of JSON, for the results and for the loops each
  */
-export async function readRecord(run: Run, id: string, mostBytes: number): Promise<BoundedRecord> {
-  const rows = z.array(SizeRow).parse((await run(sizes, { id })).rows);
+export async function readRecord(run: Run, id: string, mostBytes: number) {
+  const rows = await readRows(run, SizeRow, sizes, { id });
   const byKind = Map.groupBy(rows, kindOf);
   const results = Object.entries(summaryKinds).flatMap(([kind, most]) =>
     (byKind.get(kind) ?? []).slice(-most),

@@ -12,11 +12,20 @@ export interface Dialect {
   keyTable: string;
 }
 
+/** For `ON CONFLICT`: adds the new row's counts to those of the old one. */
+export const addUp = (table: string, counts: string): string =>
+  `DO UPDATE SET ${counts.replaceAll(/\w+/g, (name) => `${name} = ${table}.${name} + excluded.${name}`)}`;
+
 /** The `schemaVersion` of a database that this program created. It grows with each change to the schema. */
 export const schemaVersion = 10;
 
 /** The tables of both databases. Times are milliseconds since 1970, a day (UTC) is written as 2026-11-22, and a week is named by its Monday. */
-export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dialect) => `
+export function tables({ integer, real, counter, byBytes, table, keyTable }: Dialect): string {
+  const counts = (names: string, rest = "") => names.replaceAll(/\w+/g, `$& ${integer} NOT NULL${rest}`);
+  /** What model turns took. Turns without a known price are in "unpriced". */
+  const paid = (rest = "") =>
+    `${counts("turns, prompt_tokens, cached_tokens, completion_tokens, unpriced", rest)}, cost_usd ${real} NOT NULL${rest}`;
+  return `
   CREATE TABLE delivery (
     id          TEXT PRIMARY KEY,
     event       TEXT NOT NULL,
@@ -54,13 +63,8 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
     ended_at     ${integer},
     outcome      TEXT,
     reason       TEXT,
-    -- What a run has cost so far: every turn of its model, also of failed attempts. Turns without a known price are in "unpriced".
-    turns             ${integer} NOT NULL DEFAULT 0,
-    prompt_tokens     ${integer} NOT NULL DEFAULT 0,
-    cached_tokens     ${integer} NOT NULL DEFAULT 0,
-    completion_tokens ${integer} NOT NULL DEFAULT 0,
-    cost_usd          ${real} NOT NULL DEFAULT 0,
-    unpriced          ${integer} NOT NULL DEFAULT 0
+    -- What a run has cost so far: every turn of its model, also of failed attempts.
+    ${paid(" DEFAULT 0")}
   ) ${table};
   CREATE INDEX job_ended_at ON job (ended_at) WHERE ended_at IS NOT NULL;
   -- The two promises of the queue, kept by the database itself.
@@ -156,12 +160,7 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
     is_complete       ${integer},
     findings          ${integer},
     posted            ${integer},
-    turns             ${integer} NOT NULL,
-    prompt_tokens     ${integer} NOT NULL,
-    cached_tokens     ${integer} NOT NULL,
-    completion_tokens ${integer} NOT NULL,
-    cost_usd          ${real} NOT NULL,
-    unpriced          ${integer} NOT NULL
+    ${paid()}
   ) ${table};
   CREATE INDEX run_ended ON run (ended_at, seq);
   CREATE INDEX run_of_repository ON run (repository, ended_at, seq);
@@ -228,15 +227,8 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
     week        TEXT NOT NULL,
     dimension   TEXT NOT NULL,
     value       TEXT NOT NULL,
-    delivered   ${integer} NOT NULL,
-    fixed       ${integer} NOT NULL,
-    dismissed   ${integer} NOT NULL,
-    ignored     ${integer} NOT NULL,
-    unclear     ${integer} NOT NULL,
+    ${counts("delivered, fixed, dismissed, ignored, unclear, unmerged, thumbs_up, thumbs_down")},
     withdrawn   ${integer} NOT NULL DEFAULT 0,
-    unmerged    ${integer} NOT NULL,
-    thumbs_up   ${integer} NOT NULL,
-    thumbs_down ${integer} NOT NULL,
     PRIMARY KEY (repository, dimension, week, value)
   ) ${keyTable};
   CREATE INDEX outcome_week_week ON outcome_week (week);
@@ -246,12 +238,7 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
     repository        ${integer} NOT NULL,
     week              TEXT NOT NULL,
     model             TEXT NOT NULL,
-    turns             ${integer} NOT NULL,
-    prompt_tokens     ${integer} NOT NULL,
-    cached_tokens     ${integer} NOT NULL,
-    completion_tokens ${integer} NOT NULL,
-    cost_usd          ${real} NOT NULL,
-    unpriced          ${integer} NOT NULL,
+    ${paid()},
     PRIMARY KEY (repository, week, model)
   ) ${keyTable};
 
@@ -259,12 +246,7 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
   CREATE TABLE run_week (
     repository ${integer} NOT NULL,
     week       TEXT NOT NULL,
-    reviews    ${integer} NOT NULL,
-    quiet      ${integer} NOT NULL,
-    complete   ${integer} NOT NULL,
-    skipped    ${integer} NOT NULL,
-    failed     ${integer} NOT NULL,
-    other      ${integer} NOT NULL,
+    ${counts("reviews, quiet, complete, skipped, failed, other")},
     PRIMARY KEY (repository, week)
   ) ${keyTable};
 
@@ -277,3 +259,4 @@ export const tables = ({ integer, real, counter, byBytes, table, keyTable }: Dia
     seen_at     ${integer} NOT NULL
   ) ${keyTable};
 `;
+}

@@ -118,7 +118,10 @@ function requireKnown(version: number): void {
   });
 }
 
-/** Serialises all statements of this process: on two connections of one file, a second transaction would block the whole process. */
+/**
+ * Serialises all statements of this process, on any connection. Two transactions on one connection would be one; on two connections of one file
+ * the second would block the whole process, including the first, until SQLite gives up.
+ */
 let line: Promise<unknown> = Promise.resolve();
 
 function inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -37,7 +37,7 @@ export const openSqliteStores = (dataFolder: string, options: StoreOptions = {})
 export function createStores(database: Database, options: StoreOptions) {
   const { installationConcurrency = Number.MAX_SAFE_INTEGER, now = Date.now } = options;
   return {
-    queue: new Queue({ database, installationConcurrency, now }),
+    queue: new Queue(database, installationConcurrency, now),
     spending: createSpending(database),
     notes: createNotes(database, now),
     quotas: createQuotas(database),

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { type Database, type RetryOptions, retryWhileUnavailable } from "./database.ts";
+import { type Database, type RetryOptions, readRows, retryWhileUnavailable } from "./database.ts";
+import { addUp } from "./schema.ts";
 
 /** The pull request whose review spends; `repository` is its id, and the installation pays. */
 export interface Spender {
@@ -25,13 +26,6 @@ export interface PaidTurn {
   costUsd: number | null;
 }
 
-export interface Spent {
-  /** Prompt and completion tokens together. */
-  tokens: number;
-  /** In US dollars; turns without a known price count as 0. */
-  costUsd: number;
-}
-
 export type Spending = ReturnType<typeof createSpending>;
 
 /** The calendar day (UTC) of a time in milliseconds since 1970, as "2026-11-22". */
@@ -49,26 +43,22 @@ export function weekOf(at: number): string {
 
 const dayMs = 86_400_000;
 
-const SpentRow = z.object({ tokens: z.int(), cost: z.number() });
+const SpentRow = z.object({ tokens: z.int(), costUsd: z.number() });
 
 const addTurn = `INSERT INTO spending (day, installation, repository, pull, tokens, cost_usd)
   VALUES (:day, :installation, :repository, :pull, :tokens, :cost)
-  ON CONFLICT (day, installation, repository, pull) DO UPDATE
-    SET tokens = spending.tokens + excluded.tokens, cost_usd = spending.cost_usd + excluded.cost_usd`;
+  ON CONFLICT (day, installation, repository, pull) ${addUp("spending", "tokens, cost_usd")}`;
 
 const addToModel = `INSERT INTO model_week (repository, week, model, turns, prompt_tokens, cached_tokens, completion_tokens,
     cost_usd, unpriced)
   VALUES (:repository, :week, :model, 1, :promptTokens, :cachedTokens, :completionTokens, :cost, :unpriced)
-  ON CONFLICT (repository, week, model) DO UPDATE SET turns = model_week.turns + 1,
-    prompt_tokens = model_week.prompt_tokens + excluded.prompt_tokens,
-    cached_tokens = model_week.cached_tokens + excluded.cached_tokens,
-    completion_tokens = model_week.completion_tokens + excluded.completion_tokens,
-    cost_usd = model_week.cost_usd + excluded.cost_usd, unpriced = model_week.unpriced + excluded.unpriced`;
+  ON CONFLICT (repository, week, model)
+    ${addUp("model_week", "turns, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced")}`;
 const addToJob = `UPDATE job SET turns = turns + 1, prompt_tokens = prompt_tokens + :promptTokens,
     cached_tokens = cached_tokens + :cachedTokens, completion_tokens = completion_tokens + :completionTokens,
     cost_usd = cost_usd + :cost, unpriced = unpriced + :unpriced WHERE id = :job`;
 
-const sumOfDays = `SELECT CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens, coalesce(sum(cost_usd), 0.0) AS cost FROM spending
+const sumOfDays = `SELECT CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens, coalesce(sum(cost_usd), 0.0) AS "costUsd" FROM spending
   WHERE day BETWEEN :first AND :last AND installation = :installation
     AND ((repository = :repository AND pull = :pull) OR :pull IS NULL)`;
 
@@ -89,15 +79,18 @@ export function createSpending(database: Database) {
       });
     },
 
-    /** The sum of a day ("2026-11-22") or a month ("2026-11"), of all processes. */
-    async spentOn(period: string, scope: SpendingScope): Promise<Spent> {
+    /**
+     * The sum of a day ("2026-11-22") or a month ("2026-11"), of all processes: prompt and completion tokens together, and US dollars, without
+     * turns whose price is unknown.
+     */
+    async spentOn(period: string, scope: SpendingScope): Promise<{ tokens: number; costUsd: number }> {
       const isMonth = period.length === "2026-11".length;
       const [first, last] = isMonth ? [`${period}-01`, `${period}-31`] : [period, period];
       const { installation } = scope;
       const { repository, pull } = "pull" in scope ? scope : { repository: null, pull: null };
-      const { rows } = await database.run(sumOfDays, { first, last, installation, repository, pull });
-      const { tokens, cost } = SpentRow.parse(rows[0]);
-      return { tokens, costUsd: cost };
+      const of = { first, last, installation, repository, pull };
+      const [sum] = await readRows(database.run, SpentRow, sumOfDays, of);
+      return sum ?? { tokens: 0, costUsd: 0 };
     },
   };
 }
@@ -156,8 +149,8 @@ export function createQuotas(database: Database) {
           const { scope, most, since } = limit;
           const { rows } = await run(knownEntry, { installation, scope, name });
           if (rows.length > 0) continue;
-          const [row] = (await run(countEntries, { installation, scope, since })).rows;
-          if (CountRow.parse(row).entries >= most) return limit;
+          const [row] = await readRows(run, CountRow, countEntries, { installation, scope, since });
+          if (!row || row.entries >= most) return limit;
           fresh.push(scope);
         }
         for (const scope of fresh) await run(addEntry, { installation, scope, name, repository, at });

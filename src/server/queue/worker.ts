@@ -46,18 +46,10 @@ export const graceMs = 8_000;
 /** The part of the grace time for handing back jobs whose handlers did not end. */
 const handBackMs = 1_000;
 
-export interface Worker {
-  /** Polls for a job at once, and for newer heads of running reviews. */
-  wake(): void;
-  /**
-   * Claims no more jobs, aborts the running ones and hands them back without counting the attempt. Resolves after `ms` at the latest (at
-   * least a second, by default `graceMs`). The leases of jobs that an unavailable queue did not take back expire.
-   */
-  stop(ms?: number): Promise<void>;
-}
+export type Worker = ReturnType<typeof startWorker>;
 
 /** Runs jobs of the queue until it is stopped, in `concurrency` loops with one job at a time each, and one more for notices. */
-export function startWorker(options: WorkerOptions): Worker {
+export function startWorker(options: WorkerOptions) {
   const {
     queue,
     log,
@@ -96,9 +88,10 @@ export function startWorker(options: WorkerOptions): Worker {
       if (lane === "work") refusals = 0;
       return job;
     } catch (error) {
-      if (lane === "notices") return undefined;
-      refusals++;
-      log.error({ err: error }, `No job can be taken from the queue: ${errorLine(error)}`);
+      if (lane === "work") {
+        refusals++;
+        log.error({ err: error }, `No job can be taken from the queue: ${errorLine(error)}`);
+      }
       return undefined;
     }
   }
@@ -151,8 +144,13 @@ export function startWorker(options: WorkerOptions): Worker {
     queue.hideWorker(name).catch(() => {}),
   );
   return {
+    /** Polls for a job at once, and for newer heads of running reviews. */
     wake,
-    async stop(ms = graceMs) {
+    /**
+     * Claims no more jobs, aborts the running ones and hands them back without counting the attempt. Resolves after `ms` at the latest (at
+     * least a second). The leases of jobs that an unavailable queue did not take back expire.
+     */
+    async stop(ms: number = graceMs): Promise<void> {
       stopping.abort();
       wake();
       const over = new AbortController();

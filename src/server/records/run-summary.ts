@@ -6,74 +6,15 @@ import type { RecordedEntry } from "../queue/runs.ts";
 
 /* A summary of one run as data, created from its record. All text in it is hostile: the printing code escapes it and removes secrets. */
 
-export interface RunSummary {
-  attempts: number;
-  /** Full object names; null if no review, answer, fix or proof began. */
-  commits: { head: string; base: string; merge_base: string } | null;
-  /** Null for an event. */
-  asked: Asked | null;
-  totals: {
-    files_read: number;
-    searches: number;
-    /** Runs of tests of proofs. */
-    test_runs: number;
-    /** Of the last review; null if none has a result. */
-    findings: number | null;
-    refuted: number;
-    /** Requests that GitHub accepted. */
-    written: number;
-    paid: Paid;
-  };
-  loops: LoopSummary[];
-  notes: { after_ms: number; page: string; content: string }[];
-  /** At most one of each kind, the last: a fix is followed by a review. */
-  results: ResultSummary[];
-  written: { after_ms: number; request: string; id: number | null; url: string | null }[];
-  /** The cost by purpose: "review", "second looks at findings". */
-  paid_for: ({ purpose: string } & Paid)[];
-}
-
+export type RunSummary = ReturnType<typeof summaryOf>;
 type AnyTask = (typeof tasks)[number];
 
 export type Asked = NonNullable<ReturnType<AnyTask["askedIn"]>>;
 
-/** One agent loop. `after_ms` counts from the begin of the run. */
-interface LoopSummary {
-  name: string;
-  /** Of the finding that the loop is about; null if it is about none. */
-  title: string | null;
-  paid: Paid;
-  steps: LoopStep[];
-}
-
-type LoopStep =
-  | { kind: "turn"; after_ms: number; turn: number; text: string; calls: CallSummary[] }
-  /** Messages to the model during the run, without the task itself. */
-  | { kind: "messages"; after_ms: number; messages: string[] }
-  | { kind: "stopped"; after_ms: number; reason: string; fault: string | null };
-
-interface CallSummary {
-  tool: string;
-  /** As the model wrote them: JSON, if it wrote JSON. */
-  arguments: string;
-  /** The most informative values, without their names: "src/cart.ts:6". */
-  about: string;
-  /** First line of the result; null if there is none on record. */
-  answer: string | null;
-}
-
 export type ResultSummary = NonNullable<ReturnType<AnyTask["summaryOf"]>>;
 
-interface Paid {
-  turns: number;
-  tokens: number;
-  cached_tokens: number;
-  /** In dollars; null if the price of a turn is not known. */
-  cost_usd: number | null;
-}
-
-/** @param began when the run began, in milliseconds since 1970 */
-export function summaryOf(recorded: readonly RecordedEntry[], began: number): RunSummary {
+/** @param began when the run began, in milliseconds since 1970; each `after_ms` counts from then */
+export function summaryOf(recorded: readonly RecordedEntry[], began: number) {
   const entries = recorded.map(({ entry }) => entry);
   const steps = recorded.flatMap(({ at, entry }) =>
     isLoopEntry(entry) ? [{ after_ms: at - began, entry }] : [],
@@ -83,21 +24,25 @@ export function summaryOf(recorded: readonly RecordedEntry[], began: number): Ru
   const turns = entries.filter((entry) => entry.kind === "turn");
   return {
     attempts: new Set(recorded.flatMap(({ entry, claim }) => (entry.kind === "ended" ? [] : [claim]))).size,
+    /** Full object names; null if no review, answer, fix or proof began. */
     commits: start
       ? { head: start.shas.head, base: start.shas.base, merge_base: start.shas.mergeBase }
       : null,
+    /** Null for an event. */
     asked: askedIn(entries),
     totals: totalsOf(entries),
     loops: [...Map.groupBy(steps, ({ entry }) => entry.loop)].map(([name, own]) => loopOf(name, own, titles)),
     notes: recorded.flatMap(({ at, entry }) =>
       entry.kind === "note" ? [{ after_ms: at - began, page: entry.page, content: entry.content }] : [],
     ),
+    /** At most one of each kind, the last: a fix is followed by a review. */
     results: resultsIn(entries),
     written: recorded.flatMap(({ at, entry }) =>
       entry.kind === "wrote"
         ? [{ after_ms: at - began, request: entry.request, id: entry.id, url: entry.url }]
         : [],
     ),
+    /** The cost by purpose: "review", "second looks at findings". */
     paid_for: [...Map.groupBy(turns, ({ loop }) => purposeOf(loop))].map(([purpose, part]) => ({
       purpose,
       ...paidFor(part),
@@ -106,13 +51,14 @@ export function summaryOf(recorded: readonly RecordedEntry[], began: number): Ru
 }
 
 /** The usage that a run paid for: every turn on record counts once, even if several attempts used it. */
-export function paidFor(entries: readonly TrajectoryEntry[]): Paid {
+export function paidFor(entries: readonly TrajectoryEntry[]) {
   const usages = entries.flatMap((entry) => (entry.kind === "turn" ? [entry.model.usage] : []));
   const sum = (of: (usage: Usage) => number) => usages.reduce((total, usage) => total + of(usage), 0);
   return {
     turns: usages.length,
     tokens: sum(({ promptTokens, completionTokens }) => promptTokens + completionTokens),
     cached_tokens: sum(({ cachedTokens }) => cachedTokens),
+    /** In dollars; null if the price of a turn is not known. */
     cost_usd: usages.every(({ costUsd }) => costUsd !== null) ? sum(({ costUsd }) => costUsd ?? 0) : null,
   };
 }
@@ -142,15 +88,18 @@ export const purposeOf = (loop: string): string =>
 const reading = new Set(["read_file_part", "read_definition", "diff_file"]);
 const searching = new Set(["search_in_files", "graph_rag_query"]);
 
-function totalsOf(entries: readonly TrajectoryEntry[]): RunSummary["totals"] {
+function totalsOf(entries: readonly TrajectoryEntry[]) {
   const calls = entries.flatMap((entry) => (entry.kind === "turn" ? entry.model.toolCalls : []));
   const review = lastReview(entries);
   return {
     files_read: new Set(calls.flatMap(fileRead)).size,
     searches: calls.filter(({ name }) => searching.has(name)).length,
+    /** Runs of tests of proofs. */
     test_runs: entries.filter(({ kind }) => kind === "tested").length,
+    /** Of the last review; null if none has a result. */
     findings: review?.findings.length ?? null,
     refuted: review?.dropped.filter(({ verdict }) => verdict === "refuted").length ?? 0,
+    /** Requests that GitHub accepted. */
     written: entries.filter(({ kind }) => kind === "wrote").length,
     paid: paidFor(entries),
   };
@@ -206,14 +155,11 @@ interface TimedEntry {
   entry: LoopEntry;
 }
 
-function loopOf(
-  name: string,
-  entries: readonly TimedEntry[],
-  titles: ReadonlyMap<string, string>,
-): LoopSummary {
+function loopOf(name: string, entries: readonly TimedEntry[], titles: ReadonlyMap<string, string>) {
   const answers = answersIn(entries);
   return {
     name,
+    /** Of the finding that the loop is about; null if it is about none. */
     title: titles.get(name.slice(name.indexOf(":") + 1)) ?? null,
     paid: paidFor(entries.map(({ entry }) => entry)),
     steps: entries.flatMap(({ after_ms, entry }) => stepOf(entry, after_ms, answers)),
@@ -233,30 +179,35 @@ function answersIn(entries: readonly TimedEntry[]): ReadonlyMap<string, string> 
   );
 }
 
-function stepOf(entry: LoopEntry, after_ms: number, answers: ReadonlyMap<string, string>): LoopStep[] {
+function stepOf(entry: LoopEntry, after_ms: number, answers: ReadonlyMap<string, string>) {
   switch (entry.kind) {
     case "turn": {
       const calls = entry.model.toolCalls.map((call) => ({
         tool: call.name,
+        /** As the model wrote them: JSON, if it wrote JSON. */
         arguments: call.arguments,
         about: aboutOf(call.arguments),
+        /** First line of the result; null if there is none on record. */
         answer: answers.get(`${entry.turn} ${call.id}`) ?? null,
       }));
-      return [{ kind: "turn", after_ms, turn: entry.turn, text: entry.model.content.trim(), calls }];
+      return { kind: "turn" as const, after_ms, turn: entry.turn, text: entry.model.content.trim(), calls };
     }
     case "messages": {
-      const { messages } = entry;
-      if (messages.some(({ role }) => role === "system")) return [];
-      return [{ kind: "messages", after_ms, messages: messages.map(({ content }) => content) }];
+      // The task itself is left out.
+      if (entry.messages.some(({ role }) => role === "system")) return [];
+      const messages = entry.messages.map(({ content }) => content);
+      return { kind: "messages" as const, after_ms, messages };
     }
-    case "stopped":
-      return [{ kind: "stopped", after_ms, reason: entry.reason, fault: entry.fault?.message ?? null }];
+    case "stopped": {
+      const fault = entry.fault?.message ?? null;
+      return { kind: "stopped" as const, after_ms, reason: entry.reason as string, fault };
+    }
     case "tool_results":
       return [];
   }
 }
 
-/** The most informative arguments of a call, in display order. */
+/** The arguments of a call whose values tell most, without their names ("src/cart.ts:6"), in display order. */
 const informative =
   "severity verdict state file_path path pattern query directory page_name title reason summary content name".split(
     " ",

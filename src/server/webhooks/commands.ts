@@ -1,29 +1,24 @@
 import { cutBytes } from "../../core/text/cut.ts";
 import { asks } from "../../pull/ledger/reply-words.ts";
-import type { Command } from "../queue/job.ts";
+import type { Command, ReviewTask } from "../queue/job.ts";
 
 /** Limit for reading a comment; GitHub accepts 65,536 characters. */
 const mostBytes = 20_000;
 
-interface Opening {
-  /** The person's first line, without leading white space. */
-  line: string;
-  rest: string;
-}
-
 /**
- * The first line that a person wrote in a comment, behind blank lines and quotes. Null if there is none, or if it cannot be told apart from
+ * The first line that a person wrote in a comment, behind blank lines and quotes, without leading white space. Null if there is none, or if it cannot be told apart from
  * what they did not write: code, an HTML comment, or a line directly below a quote, which is shown within it. Reads
  * the first 20,000 bytes. https://spec.commonmark.org/0.31.2/
  */
-export function openingOf(body: string): Opening | null {
-  const lines = cutBytes(body, mostBytes).split(/\r\n|\r|\n/);
+export function openingOf(body: string): { line: string; rest: string } | null {
+  const lines = linesOf(body);
   const at = lines.findIndex((line) => !isBlank(line) && !isQuote(line));
   const [line = "", before = ""] = [lines[at], lines[at - 1]];
   if (at < 0 || isHidden(line) || isQuote(before) || lines.slice(0, at).some(leavesComment)) return null;
   return { line: line.replace(/^[ \t]+/, ""), rest: lines.slice(at + 1).join("\n") };
 }
 
+const linesOf = (body: string) => cutBytes(body, mostBytes).split(/\r\n|\r|\n/);
 const isBlank = (line: string) => /^[ \t]*$/.test(line);
 const isQuote = (line: string) => /^ {0,3}>/.test(line);
 /** Code, fenced or indented, or an HTML comment. */
@@ -31,15 +26,16 @@ const isHidden = (line: string) => /^(?: {4}| {0,3}(?:\t|`{3}|~{3}|<!--))/.test(
 /** Whether an HTML comment is not closed on its line. */
 const leavesComment = (line: string) => line.lastIndexOf("<!--") > line.lastIndexOf("-->");
 
-export interface ReviewCommand {
-  name: "review";
-  /** Reviews everything, not only what is new. */
-  full: boolean;
-  /** Shows what would be posted, and posts nothing. */
-  dryRun: boolean;
-}
+export type AskedFor = Command | { name: "review"; mode: ReviewTask["mode"] };
 
-export type AskedFor = ReviewCommand | Command;
+/** What may follow `review`. A dry run reads everything anyway. */
+const reviewModes: ReadonlyMap<string, ReviewTask["mode"]> = new Map([
+  ["", "new"],
+  ["full", "full"],
+  ["--dry-run", "dry_run"],
+  ["full --dry-run", "dry_run"],
+  ["--dry-run full", "dry_run"],
+]);
 
 const longestLine = 200;
 /** In characters; a longer question is cut. A rule has to be much shorter: the job refuses a longer one instead of proposing a part. */
@@ -63,10 +59,14 @@ export function parseCommand(body: string, appSlug: string | null): AskedFor | n
   return asks(question) ? { name: "ask", question } : null;
 }
 
-/** Whether a comment begins with a mention of another account, which its question is then for. */
+/**
+ * Whether a comment begins with a mention of another account, which its question is then for. If it is not known where the person's text
+ * begins, each line may be its begin.
+ */
 export function speaksToAnother(body: string, appSlug: string | null): boolean {
-  const line = openingOf(body)?.line ?? "";
-  return /^@[a-z\d]/i.test(line) && behindMention(line, appSlug) === null;
+  const opening = openingOf(body);
+  const begins = opening ? [opening.line] : linesOf(body).map((line) => line.trimStart());
+  return begins.some((line) => /^@[a-z\d]/i.test(line) && behindMention(line, appSlug) === null);
 }
 
 /** The text after `@slug`, or `@slug[bot]` as GitHub writes it; null if the line does not begin with a mention of the App. */
@@ -94,8 +94,10 @@ function named(request: string, rest: string): AskedFor | null {
     }
     case "fix":
       return fixWith(wordsOf(behind));
-    case "review":
-      return reviewWith(wordsOf(behind));
+    case "review": {
+      const mode = reviewModes.get(wordsOf(behind)?.join(" ") ?? "?");
+      return mode === undefined ? null : { name, mode };
+    }
     case "resolve":
       return resolveWith(wordsOf(behind));
     case "describe":
@@ -122,14 +124,6 @@ function resolveWith(words: readonly string[] | null): AskedFor | null {
   const given = words?.map((word) => /^#?([1-9]\d{0,5}),?$/.exec(word)?.[1]);
   if (given === undefined || given.includes(undefined)) return null;
   return { name: "resolve", ...(given.length > 0 && { numbers: given.map(Number) }) };
-}
-
-function reviewWith(options: readonly string[] | null): ReviewCommand | null {
-  if (options === null) return null;
-  const wanted = new Set(options);
-  const [full, dryRun] = [wanted.delete("full"), wanted.delete("--dry-run")];
-  const understood = wanted.size === 0 && options.length === Number(full) + Number(dryRun);
-  return understood ? { name: "review", full, dryRun } : null;
 }
 
 /** The words of a line; null if the line is too long for arguments. */

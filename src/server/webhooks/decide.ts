@@ -16,7 +16,7 @@ import {
 } from "../../pull/github/payload.ts";
 import { asks, dismisses } from "../../pull/ledger/reply-words.ts";
 import { askedJob, eventReview, type NewJob, purgeJob, reconcileJob, reviewOf } from "../queue/job.ts";
-import { type AskedFor, parseCommand, type ReviewCommand, speaksToAnother } from "./commands.ts";
+import { type AskedFor, parseCommand, speaksToAnother } from "./commands.ts";
 
 type Decision = { jobs: [NewJob, ...NewJob[]] } | { ignored: string };
 
@@ -69,12 +69,7 @@ function commandJob(event: CommentEvent, command: AskedFor): NewJob {
     return askedJob({ kind: "command", command, ...asked, writtenAt, headSha: null });
   // Ids of the two kinds of comments may be equal.
   const place = thread === null ? "comment" : "review-comment";
-  return askedJob(reviewOf({ ...asked, mode: modeOf(command), trigger: `${place}:${comment.id}` }));
-}
-
-function modeOf({ full, dryRun }: ReviewCommand): "new" | "full" | "dry_run" {
-  if (dryRun) return "dry_run";
-  return full ? "full" : "new";
+  return askedJob(reviewOf({ ...asked, mode: command.mode, trigger: `${place}:${comment.id}` }));
 }
 
 function decideOnReply(

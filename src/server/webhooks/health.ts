@@ -43,13 +43,14 @@ export function createHealth({
     try {
       await queue.check();
       const stats = await queue.stats();
-      return (await isDiskLow()) ? unready(lowDisk) : noted({ ready: true, ...stats });
+      if (!(await isDiskLow())) return noted({ ready: true, ...stats });
+      return unready(new Error("the disk of the data folder is nearly full"), "disk_low");
     } catch (error) {
       return unready(error);
     }
   }
 
-  const unready = (error: unknown) => noted({ ready: false, reason: reasonOf(error) }, error);
+  const unready = (error: unknown, reason = reasonOf(error)) => noted({ ready: false, reason }, error);
 
   /** Logs each change once. */
   function noted(readiness: Readiness, error?: unknown): Readiness {
@@ -69,7 +70,9 @@ export function createHealth({
       return readiness;
     });
     return within(patienceMs, looking, () =>
-      last?.readiness.ready === false ? last.readiness : unready(noAnswer),
+      last?.readiness.ready === false
+        ? last.readiness
+        : unready(new Error("the database does not respond"), "no_answer"),
     );
   }
 
@@ -94,11 +97,6 @@ function answerFor(readiness: Readiness): Answer {
   return { status: ready ? 200 : 503, type: "application/json", body: JSON.stringify(shown) };
 }
 
-const noAnswer = Object.assign(new Error("the database does not respond"), { code: "no_answer" });
-const lowDisk = Object.assign(new Error("the disk of the data folder is nearly full"), {
-  code: "disk_low",
-});
-
 /** SQLite's primary result codes ("Result and Error Codes"). */
 const sqliteReasons: Readonly<Record<number, string>> = {
   5: "locked",
@@ -110,10 +108,7 @@ const sqliteReasons: Readonly<Record<number, string>> = {
 };
 /** Postgres' error codes and those of the connection ("Appendix A. PostgreSQL Error Codes"). */
 const postgresReasons: readonly [RegExp, string][] = [
-  [/^no_answer$/, "no_answer"],
-  [/^disk_low$/, "disk_low"],
-  [/^53100$/, "disk_full"],
-  [/^(ENOSPC|EDQUOT)$/, "disk_full"],
+  [/^(53100|ENOSPC|EDQUOT)$/, "disk_full"],
   [/^25006$/, "read_only"],
   [/^(08|57P)|^E(CONN|HOST|NET|TIMEDOUT|AI_AGAIN|NOTFOUND|PIPE)/, "unreachable"],
   [/^(55P03|57014|40)/, "locked"],

@@ -48,8 +48,12 @@ export interface RunningServer {
 }
 
 const patientTimeouts: Timeouts = { headersMs: 10_000, requestMs: 30_000 };
+/** GitHub waits ten seconds for an answer, and its next try reaches the restarted server. */
 const longestCloseMs = 5_000;
-/** Limits for unauthenticated clients. GitHub sends a dozen headers of some hundred bytes, and one request on a connection at a time. */
+/**
+ * Limits for unauthenticated clients, because the signature is checked last. GitHub sends a dozen headers of some hundred bytes, a proxy adds as
+ * many, and GitHub sends one request on a connection at a time.
+ */
 const most = { headerBytes: 16_384, connections: 1_000, requestsAConnection: 1_000, requestsAhead: 16 };
 
 /** Serves `handler`. @throws AppError `config_invalid` if the address is not available. */
@@ -75,9 +79,10 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
 }
 
 /**
- * If there are too many connections, ends the one that has waited longest for a whole request: a genuine client sends it at once. All may come
- * from one address, that of a proxy. If all requests are being answered, a new connection is refused. One that sends many requests ahead is
- * ended: each takes a hundred times as much memory as it has bytes.
+ * If there are too many connections, ends the one that has waited longest for a whole request: a genuine client sends it at once, and
+ * one that sends slowly, or reads no answer, blocks nobody. All may come from one address, that of a proxy. A connection with a request that is
+ * being answered is never ended, so if all are, a new one is refused. One that sends many requests ahead is ended: each takes a hundred times
+ * as much memory as it has bytes.
  */
 function makeRoom(server: Server, connections: number): void {
   /** Open connections with their unsent responses, in the order in which they began to wait. */

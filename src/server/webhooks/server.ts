@@ -42,7 +42,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const appId = env.app.id;
   const decideOptions = () => ({ appSlug, appId, pushWindowMs });
   const { onRevoked } = pages;
-  const receive = await createReceiver(probot, { ...options, log, decideOptions, onRevoked });
+  const receive = createReceiver(probot, { ...options, log, decideOptions, onRevoked });
   const health = options.health ?? createHealth({ queue, log });
   const handler: Handler = async (request, url) => {
     const { pathname } = url;
@@ -51,7 +51,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     return answer ?? pages.handler(request, url);
   };
   const { host, port } = env;
-  const server = await listen(handler, { host, port, log, closeGraceMs: longestCloseMs, timeouts });
+  const server = await listen(handler, { host, port, log, timeouts });
   log.info({ port: server.port }, `Listening on port ${server.port}, webhooks at ${env.webhookPath}`);
   // A failure here is the first sign of a wrong key.
   identity().then(
@@ -64,9 +64,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   );
   return server;
 }
-
-/** GitHub waits ten seconds for an answer, and its next try reaches the restarted server. */
-const longestCloseMs = 5_000;
 
 interface OperatorServerOptions {
   host: string | null;

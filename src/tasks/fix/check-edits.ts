@@ -6,6 +6,7 @@ import { isExample, isTestFile } from "../../repo/code/test-file.ts";
 import { pathFault } from "../../repo/diff/paths.ts";
 import { isLockFile } from "../../repo/diff/skipped-names.ts";
 import { whyOnlyPeople } from "../../repo/diff/takes-effect.ts";
+import type { Edit } from "../../repo/git/workspace.ts";
 import { hiddenIn } from "../rules/analyzers/hidden-characters.ts";
 
 /** Characters that may be invisible, or that file systems treat differently. */
@@ -35,16 +36,10 @@ export function protectionOf(path: string): string | null {
   return whyOnlyPeople(path);
 }
 
-interface FileState {
-  /** "100644" or "100755"; before the fix also that of a link or a submodule. */
-  mode: string;
-  bytes: Buffer;
-}
-
-export interface FileEdit {
-  path: string;
+/** `mode` is "100644" or "100755"; before the fix also that of a link or a submodule. */
+type FileState = NonNullable<Edit["after"]>;
+export interface FileEdit extends Omit<Edit, "before"> {
   before: FileState | null;
-  after: FileState | null;
 }
 
 export interface FixScope {

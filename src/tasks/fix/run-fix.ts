@@ -242,57 +242,6 @@ interface Judgement {
   test: RepairTest | null;
 }
 
-interface JudgedRound {
-  /** From 1; each round has loops of its own. */
-  round: number;
-  claimed: readonly NamedTarget[];
-  edits: readonly Edit[];
-  scope: FixScope;
-  tests: TestPort | undefined;
-}
-
-/**
- * Tests each repaired finding that has a test, and verifies it in the edited code, like a finding whose code a push has changed: by a loop
- * that does not know who edited it. Certain findings are verified by their analyzer. Where the finding's own test fails, nobody needs to
- * look.
- *
- * @param judgements takes the results by the names of the findings
- */
-async function judgeRepairs(
-  run: FixRun,
-  { round, claimed, edits, scope, tests }: JudgedRound,
-  judgements: Map<string, Judgement>,
-): Promise<void> {
-  const { workspace, diffs, signal } = run.deps;
-  const change = { files: await diffs.files(), anchorFile: createAnchorFiles(workspace, diffs) };
-  const now: FixRun = { ...run, change };
-  const paths = new Set<string>();
-  const testIt = async (test: ProofTest): Promise<RepairTest> => {
-    if (!tests) return { state: "not_run", reason: "there is no sandbox for it" };
-    if (paths.has(test.path)) return { state: "not_run", reason: "another finding has a test of that name" };
-    paths.add(test.path);
-    return await testRepair(test, { tests, workspace, edits, scope, signal });
-  };
-  const verify = async ({ name, target }: NamedTarget): Promise<RepairCheck> => {
-    if (isCertain(target)) return await ruleCheck(run, now, target, claimed);
-    const { title, finding: text, files } = target;
-    const loop = round === 1 ? `fix:check:${name}` : `fix:check:${name}:${round}`;
-    const spot = { ...spotOf(target), place: null };
-    const { state, reason } = await recheckFinding(now, { ...spot, title, text, files, loop });
-    return { state, reason };
-  };
-  for (const { name, target } of claimed)
-    judgements.set(name, { check: null, test: target.test ? await testIt(target.test) : null });
-  for (const one of claimed) {
-    const test = judgements.get(one.name)?.test ?? null;
-    const check: RepairCheck =
-      test?.state === "fails"
-        ? { state: "present", reason: `Its test fails: ${test.reason}` }
-        : await verify(one);
-    judgements.set(one.name, { check, test });
-  }
-}
-
 /** The findings of an analyzer are fixed together or not at all, because a match may have moved into another edited file. */
 async function ruleCheck(
   before: FixRun,
@@ -340,10 +289,6 @@ interface FinishedFix {
   rounds: number;
 }
 
-interface Finish extends FixPort {
-  last(): FinishedFix | null;
-}
-
 interface FinishOptions {
   run: FixRun;
   targets: readonly NamedTarget[];
@@ -357,7 +302,8 @@ interface FinishOptions {
 const ROUNDS = 2;
 
 /** The finish of a fix: the report must be complete, available commands must have run, and each repair is verified. */
-function createFinish({ run, targets, files, tried, tests, scope }: FinishOptions): Finish {
+function createFinish(options: FinishOptions): FixPort & { last(): FinishedFix | null } {
+  const { run, targets, files, tried, tests, scope } = options;
   let last: FinishedFix | null = null;
   let askedInRound = 0;
 
@@ -369,6 +315,43 @@ function createFinish({ run, targets, files, tried, tests, scope }: FinishOption
     return `no command was run on the files as they are now: call run_command (${names}), or finish again if none of them would show anything`;
   }
 
+  /**
+   * Tests each repaired finding that has a test, and verifies it in the edited code, like a finding whose code a push has changed: by a loop
+   * that does not know who edited it. Certain findings are verified by their analyzer. Where the finding's own test fails, nobody needs to
+   * look. Each round has loops of its own.
+   */
+  async function judge({ edits, judgements, rounds: round }: FinishedFix, claimed: readonly NamedTarget[]) {
+    const { workspace, diffs, signal } = run.deps;
+    const change = { files: await diffs.files(), anchorFile: createAnchorFiles(workspace, diffs) };
+    const now: FixRun = { ...run, change };
+    const paths = new Set<string>();
+    const testIt = async (test: ProofTest): Promise<RepairTest> => {
+      if (!tests) return { state: "not_run", reason: "there is no sandbox for it" };
+      if (paths.has(test.path))
+        return { state: "not_run", reason: "another finding has a test of that name" };
+      paths.add(test.path);
+      return await testRepair(test, { tests, workspace, edits, scope, signal });
+    };
+    const verify = async ({ name, target }: NamedTarget): Promise<RepairCheck> => {
+      if (isCertain(target)) return await ruleCheck(run, now, target, claimed);
+      const { title, finding: text, files } = target;
+      const loop = round === 1 ? `fix:check:${name}` : `fix:check:${name}:${round}`;
+      const spot = { ...spotOf(target), place: null };
+      const { state, reason } = await recheckFinding(now, { ...spot, title, text, files, loop });
+      return { state, reason };
+    };
+    for (const { name, target } of claimed)
+      judgements.set(name, { check: null, test: target.test ? await testIt(target.test) : null });
+    for (const one of claimed) {
+      const test = judgements.get(one.name)?.test ?? null;
+      const check: RepairCheck =
+        test?.state === "fails"
+          ? { state: "present", reason: `Its test fails: ${test.reason}` }
+          : await verify(one);
+      judgements.set(one.name, { check, test });
+    }
+  }
+
   return {
     last: () => last,
     async finish(report) {
@@ -376,19 +359,25 @@ function createFinish({ run, targets, files, tried, tests, scope }: FinishOption
       const reason = (await whyUnfinished(report, targets, files)) ?? (await whyUntried(round));
       if (reason !== null) return { ok: false, reason };
       const edits = await files.edits();
-      const judgements = new Map<string, Judgement>();
-      // Kept before verification, so that the edits survive if the time is up during it.
-      last = { report, edits, tried: await tried.now(), judgements, rounds: round };
       const repaired = new Set(report.repairs.flatMap((one) => (one.repaired ? [one.finding] : [])));
       const claimed = targets.filter(({ name }) => repaired.has(name));
-      await judgeRepairs(run, { round, claimed, edits, scope, tests }, judgements);
-      const wrong = [...judgements].flatMap(([name, { check }]) =>
-        check?.state === "present" ? [`${name}: ${check.reason}`] : [],
-      );
+      const known = last && isJudged(last, edits, claimed) ? last.judgements : undefined;
+      const judgements = known ?? new Map<string, Judgement>();
+      // Kept before verification, so that the edits survive if the time is up during it.
+      last = { report, edits, tried: await tried.now(), judgements, rounds: round };
+      if (!known) await judge(last, claimed);
+      const wrong = claimed.flatMap(({ name }) => {
+        const check = judgements.get(name)?.check;
+        return check?.state === "present" ? [`${name}: ${check.reason}`] : [];
+      });
       return wrong.length === 0 || round >= ROUNDS ? { ok: true } : { ok: false, reason: sentBack(wrong) };
     },
   };
 }
+
+/** Whether the same files and repairs were judged before: asked again, a model may say something else. */
+const isJudged = (last: FinishedFix, edits: readonly Edit[], claimed: readonly NamedTarget[]) =>
+  stateOf(last.edits) === stateOf(edits) && claimed.every(({ name }) => last.judgements.get(name)?.check);
 
 const sentBack = (wrong: readonly string[]) =>
   [

@@ -26,13 +26,8 @@ interface FixedFile {
  * Null if a part of the fix has no such lines: half of a repair is not a repair.
  */
 export function suggestionsFor(files: readonly FixedFile[]): LineSuggestion[] | null {
-  const all: LineSuggestion[] = [];
-  for (const file of files) {
-    const found = suggestionsOf(file);
-    if (found === null) return null;
-    all.push(...found);
-  }
-  return all;
+  const all = files.map(suggestionsOf);
+  return all.every((one) => one !== null) ? all.flat() : null;
 }
 
 function suggestionsOf(file: FixedFile): LineSuggestion[] | null {

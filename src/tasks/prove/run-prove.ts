@@ -11,15 +11,7 @@ import { runLoop, workResult } from "../loop/run-loop.ts";
 import { publicModelError, type StopReason, whyNoResult, worstStop } from "../shapes/review-result.ts";
 import { askIntent, type ProveRun, proveMessages } from "./messages.ts";
 import { type ChangedCode, type ChangedFileText, findChangedCode } from "./proof/changed-code.ts";
-import {
-  type Claimed,
-  type Judgement,
-  judge,
-  type RanCode,
-  RUNS,
-  revisionsOf,
-  type TestRuns,
-} from "./proof/judge.ts";
+import { type Claimed, type Judgement, judge, RUNS, revisionsOf, type TestRuns } from "./proof/judge.ts";
 import type { ProveInput, ProveResult, ProveTarget } from "./prove-input.ts";
 
 export interface ReplacedFile {
@@ -65,7 +57,7 @@ export async function runProve(input: ProveInput, deps: ProveDependencies): Prom
   const ended = await pMap(
     input.targets,
     async (target) => {
-      const proved = await new ProofOf(run, target, tests, changed).prove();
+      const proved = await proofOf(run, target, tests, changed);
       deps.progress({ type: "proof", done: ++done, total: input.targets.length });
       return proved;
     },
@@ -107,60 +99,46 @@ interface LastTest {
   command: string;
 }
 
-class ProofOf {
-  readonly #run: ProveRun;
-  readonly #target: ProveTarget;
-  readonly #tests: TestPort;
-  readonly #changed: ChangedCode;
-  #last: LastTest | null = null;
-  #attempts = 0;
-  #decided: Proof | null = null;
+async function proofOf(
+  run: ProveRun,
+  target: ProveTarget,
+  tests: TestPort,
+  allChanged: ChangedCode,
+): Promise<{ proof: Proof; stopReason: StopReason }> {
+  // A test of other changed code says nothing about the finding.
+  const changed = allChanged.about(target.path);
+  const { workspace } = run.deps;
+  let newest: LastTest | null = null;
+  let attempts = 0;
+  let decided: Proof | null = null as Proof | null;
   /** Whether the failure at the head comes from an error that the change adds. */
-  #isOnPurpose = false;
+  let isOnPurpose = false;
 
-  constructor(run: ProveRun, target: ProveTarget, tests: TestPort, changed: ChangedCode) {
-    this.#run = run;
-    this.#target = target;
-    this.#tests = tests;
-    // A test of other changed code says nothing about the finding.
-    this.#changed = changed.about(target.path);
+  const messages = await proveMessages(run, target).catch(asValue);
+  if (messages instanceof AppError) return { proof: notShown(publicLine(messages)), stopReason: "finished" };
+  const { stopReason, modelError } = await runLoop(run, {
+    loop: `prove:${target.id}`,
+    role: "verify",
+    messages,
+    outputTools: provingTools,
+    ports: { proof: { tryTest, finish } },
+    turns: TURNS,
+    tokens: TOKENS,
+    milliseconds: run.limits.timeLeft() * TIME_SHARE,
+  });
+  if (decided === null) {
+    const why = modelError
+      ? publicModelError(modelError)
+      : whyNoResult(stopReason, "the model did not finish the proof");
+    return { proof: notShown(why.replace(/\.$/, "")), stopReason };
   }
+  return { proof: await unlessAskedFor(decided), stopReason };
 
-  async prove(): Promise<{ proof: Proof; stopReason: StopReason }> {
-    const run = this.#run;
-    const messages = await proveMessages(run, this.#target).catch(asValue);
-    if (messages instanceof AppError)
-      return { proof: notShown(publicLine(messages)), stopReason: "finished" };
-    const { stopReason, modelError } = await runLoop(run, {
-      loop: `prove:${this.#target.id}`,
-      role: "verify",
-      messages,
-      outputTools: provingTools,
-      ports: {
-        proof: {
-          tryTest: (test, on, signal) => this.#try(test, on, signal),
-          finish: (report, signal) => this.#finish(report, signal),
-        },
-      },
-      turns: TURNS,
-      tokens: TOKENS,
-      milliseconds: run.limits.timeLeft() * TIME_SHARE,
-    });
-    if (this.#decided === null) {
-      const why = modelError
-        ? publicModelError(modelError)
-        : whyNoResult(stopReason, "the model did not finish the proof");
-      return { proof: notShown(why.replace(/\.$/, "")), stopReason };
-    }
-    return { proof: await this.#unlessAskedFor(this.#decided), stopReason };
-  }
-
-  async #try(
+  async function tryTest(
     test: ProofTest,
     on: readonly TriedTest["on"][],
     signal: AbortSignal,
   ): Promise<readonly TriedTest[]> {
-    const { workspace } = this.#run.deps;
     for (const ref of ["head", "merge_base"] as const) {
       const tree = await workspace.tree(ref);
       if (tree.has(test.path)) throw new ToolError(`'${test.path}' exists already: write a new file`);
@@ -170,16 +148,16 @@ class ProofOf {
           `a test runner could run '${other}' as well as '${test.path}': choose another name`,
         );
     }
-    const refused = await this.#tests.whyRefused(test);
+    const refused = await tests.whyRefused(test);
     if (refused !== null) throw new ToolError(`this test shows nothing: ${refused}`);
-    const how = this.#tests.commandFor(test);
+    const how = tests.commandFor(test);
     if ("why" in how) throw new ToolError(`'${test.path}' cannot be run: ${how.why}`);
     const tried = { test, command: how.command };
-    this.#last = tried;
+    newest = tried;
     const runs: TriedTest[] = [];
     for (const one of on) {
-      const end = await this.#runOnce(tried, one, "try", signal);
-      const note = noteOf(end, this.#changed);
+      const end = await runOnce(tried, one, "try", signal);
+      const note = noteOf(end, changed);
       runs.push({
         on: one,
         passed: end.exit_code === 0,
@@ -192,25 +170,24 @@ class ProofOf {
     return runs;
   }
 
-  async #runOnce(
+  async function runOnce(
     { test, command }: LastTest,
     on: Revision,
     nth: string,
     signal: AbortSignal,
   ): Promise<TestEnd> {
-    const replaced = on === "repaired" ? await this.#repairedFile() : null;
-    const { head, mergeBase } = this.#run.deps.workspace.shas;
-    const { paths, prove } = this.#run.input.config;
+    const replaced = on === "repaired" ? await repairedFile() : null;
+    const { head, mergeBase } = workspace.shas;
+    const { paths, prove } = run.input.config;
     const files = [on === "base" ? mergeBase : head, replaced && sha256(replaced.bytes), paths.private];
     const environment = [mergeBase, prove.prepare];
     const key = sha256(JSON.stringify([files, environment, command, test.path, test.text, nth]));
-    return this.#tests.run({ test, on, replaced, key }, signal);
+    return tests.run({ test, on, replaced, key }, signal);
   }
 
   /** @throws ToolError if there is no suggestion that can be put in place */
-  async #repairedFile(): Promise<ReplacedFile> {
-    const { suggestion, path, side, line, start_line } = this.#target;
-    const { workspace } = this.#run.deps;
+  async function repairedFile(): Promise<ReplacedFile> {
+    const { suggestion, path, side, line, start_line } = target;
     const entry = (await workspace.tree("head")).get(path);
     if (suggestion === null || side !== "RIGHT" || line === null || !entry)
       throw new ToolError("the finding has no suggestion: `repaired` cannot be run");
@@ -222,54 +199,50 @@ class ProofOf {
     return { path, bytes: Buffer.from(lines.join("\n"), "utf8") };
   }
 
-  async #finish(
+  async function finish(
     report: ProofReport,
     signal: AbortSignal,
   ): Promise<{ ok: true } | { ok: false; reason: string }> {
     const { outcome, reason } = report;
     if (outcome === "none") {
-      this.#decided = notShown(oneLine(reason));
+      decided = notShown(oneLine(reason));
       return { ok: true };
     }
-    const last = this.#last;
+    const last = newest;
     if (!last) return { ok: false, reason: "no test was run: call try_test first" };
     const word = JUDGING.exec(`${report.before} ${report.now}`)?.[0];
     if (word) return { ok: false, reason: `\`before\` and \`now\` say only what happens, not '${word}'` };
-    this.#attempts += 1;
-    const { judgement, runs } = await this.#judgeRuns(outcome, last, signal);
+    attempts += 1;
+    const { judgement, runs } = await judgeRuns(outcome, last, signal);
     if (judgement.ok) {
       const { frames = [] } = judgement.failure ?? {};
       const output = (runs.head ?? []).map(({ stdout, stderr }) => `${stdout}\n${stderr}`).join("\n");
-      this.#isOnPurpose = this.#changed.isThrownOnPurpose({ frames, output });
-      this.#decided = this.#shown(outcome, report, runs, judgement, last);
+      isOnPurpose = changed.isThrownOnPurpose({ frames, output });
+      decided = shown(outcome, report, runs, judgement, last);
       return { ok: true };
     }
-    this.#decided = notShown(`the test does not show it: ${judgement.reason}`);
-    return this.#attempts >= ATTEMPTS ? { ok: true } : { ok: false, reason: judgement.reason };
+    decided = notShown(`the test does not show it: ${judgement.reason}`);
+    return attempts >= ATTEMPTS ? { ok: true } : { ok: false, reason: judgement.reason };
   }
 
-  async #judgeRuns(claimed: Claimed, last: LastTest, signal: AbortSignal) {
+  async function judgeRuns(claimed: Claimed, last: LastTest, signal: AbortSignal) {
     const runs: Partial<Record<Revision, TestEnd[]>> = {};
     for (const on of revisionsOf[claimed]) {
       const ends: TestEnd[] = [];
-      for (let nth = 1; nth <= RUNS; nth++) ends.push(await this.#runOnce(last, on, `${nth}`, signal));
+      for (let nth = 1; nth <= RUNS; nth++) ends.push(await runOnce(last, on, `${nth}`, signal));
       runs[on] = ends;
     }
-    return { runs, judgement: judge(claimed, last.test, runs, await this.#ranCode(runs)) };
-  }
-
-  async #ranCode(runs: TestRuns): Promise<RanCode> {
-    const { workspace } = this.#run.deps;
     const read = async (path: string) => {
       const entry = (await workspace.tree("head")).get(path);
       const file = entry && (await workspace.readBlob(entry.oid).catch(() => null));
       return file && !file.binary ? file.text : null;
     };
     const executed = (runs.head ?? []).flatMap((end) => end.executed ?? []);
-    return { changed: this.#changed, leading: await this.#changed.leadingTo(executed, read) };
+    const code = { changed, leading: await changed.leadingTo(executed, read) };
+    return { runs, judgement: judge(claimed, last.test, runs, code) };
   }
 
-  #shown(
+  function shown(
     kind: Claimed,
     { before, now }: ProofReport,
     runs: TestRuns,
@@ -290,23 +263,26 @@ class ProofOf {
   }
 
   /** A mark needs that nothing in the change asks for what happens now; a new fault and an added error also need words against them. */
-  async #unlessAskedFor(proof: Proof): Promise<Proof> {
+  async function unlessAskedFor(proof: Proof): Promise<Proof> {
     if (proof.kind !== "regression" && proof.kind !== "reproduced") return proof;
     const { test, before, now } = proof;
-    const intent = await askIntent(this.#run, { target: this.#target, test, before, now });
+    const intent = await askIntent(run, { target, test, before, now });
     if (intent === null) return notShown("it is not known whether the pull request asks for it");
     if (!intent.fits) return notShown("the test shows something else than the finding says");
     if (intent.asks === "now") return notShown(`the pull request asks for it: "${oneLine(intent.quote)}"`);
     if (intent.asks === "before") return proof;
     if (proof.kind === "reproduced")
       return notShown("nothing in the pull request says that it should be otherwise");
-    if (this.#isOnPurpose)
+    if (isOnPurpose)
       return notShown("the change adds this error, and nothing in it says that it should not happen here");
     return proof;
   }
 }
 
-/** A file that a runner may take for the test: Vitest and Jest run all files whose path contains the given one. */
+/**
+ * A file that a runner may take for the test as well: Vitest and Jest run all files whose path contains the given one, and Jest reads it as a
+ * pattern. A test of the pull request's own would decide then.
+ */
 function lookalike(path: string, others: Iterable<string>): string | null {
   const plain = (one: string) => one.toLowerCase().replace(/[^a-z0-9]/g, "-");
   const wanted = plain(path);

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AppError } from "../../../src/core/errors.ts";
 import { Disk, type DiskOptions, freeSpace, listKept, mirrorBytes } from "../../../src/repo/git/disk.ts";
 import { tryLock } from "../../../src/repo/git/owner.ts";
@@ -121,6 +121,24 @@ describe("mirrors and checkouts together", () => {
     keep("remembered", 29 * 24 * 60);
     await disk().keep();
     expect(await left()).toEqual([mirrorOf("remembered"), slotOf("remembered")].sort());
+  });
+
+  it("All jobs that end within a minute share one look at the disk", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      keep("old", 30);
+      const room = disk({ limitBytes: 1 });
+      const pass = vi.spyOn(room, "keep");
+      for (let job = 0; job < 3; job++) room.keepSoon();
+      vi.advanceTimersByTime(59_999);
+      expect(pass).not.toHaveBeenCalled();
+      vi.advanceTimersByTime(60_000);
+      expect(pass).toHaveBeenCalledOnce();
+      await pass.mock.results[0]?.value;
+      expect(await left()).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("Several processes evict at a time as if they were one", async () => {

@@ -7,7 +7,6 @@ import {
   type Payer,
   type Spender,
   type Spending,
-  type Spent,
 } from "../../../src/server/queue/usage.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 
@@ -20,7 +19,7 @@ class MemorySpending implements Spending {
     this.charges.push({ by, day: dayOf(at), tokens, costUsd: costUsd ?? 0 });
   }
 
-  async spentOn(period: string, scope: Spender | { installation: number }): Promise<Spent> {
+  async spentOn(period: string, scope: Spender | { installation: number }) {
     const counted = this.charges.filter((one) => {
       const isOf = "pull" in scope ? one.by.pull === scope.pull : true;
       return one.day.startsWith(period) && one.by.installation === scope.installation && isOf;

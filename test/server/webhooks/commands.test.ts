@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { Command } from "../../../src/server/queue/job.ts";
 import { openingOf, parseCommand, speaksToAnother } from "../../../src/server/webhooks/commands.ts";
 
-const review = { name: "review", full: false, dryRun: false };
+const review = { name: "review", mode: "new" };
 const ask = (question: string) => ({ name: "ask", question });
 const remember = (rule: string) => ({ name: "remember", rule });
 
@@ -21,10 +21,10 @@ it.each([
   ["@Hunk-Bot   review", review],
   ["@hunk-bot\treview", review],
   ["@hunk-bot[bot] review", review],
-  ["/review full", { ...review, full: true }],
-  ["@hunk-bot review full", { ...review, full: true }],
-  ["/review --dry-run", { ...review, dryRun: true }],
-  ["/review\t--dry-run \t full", { name: "review", full: true, dryRun: true }],
+  ["/review full", { ...review, mode: "full" }],
+  ["@hunk-bot review full", { ...review, mode: "full" }],
+  ["/review --dry-run", { ...review, mode: "dry_run" }],
+  ["/review\t--dry-run \t full", { ...review, mode: "dry_run" }],
   ["/resolve", { name: "resolve" }],
   ["/resolve 3", { name: "resolve", numbers: [3] }],
   ["@hunk-bot resolve #3, 12 7", { name: "resolve", numbers: [3, 12, 7] }],
@@ -239,6 +239,10 @@ it.each([
   ["@ann what do you think?", true],
   ["@hunk-bot-2 why?", true],
   ["> quoted\n\n@ann why?", true],
+  ["```\ncode\n```\n@ann why?", true],
+  ["> quoted\n@ann why?", true],
+  ["> quoted\n@hunk-bot why?", false],
+  ["```\ncode\n```\nWhy, @ann?", false],
   ["@hunk-bot why?", false],
   ["@Hunk-Bot[bot]: why?", false],
   ["Why, @ann?", false],

@@ -32,6 +32,14 @@ describe("the verification of a repair", () => {
     expect(result.repairs[0]?.check).toEqual({ state: "present", reason: "It is still more than 1." });
   });
 
+  it("A fix that ends again without further edits keeps its judgement, and pays for no other", async () => {
+    const { result, requests } = await fix([
+      ...[edit("2", "1.5"), finish(), look("present", "It is more than 1."), finish()],
+    ]);
+    expect([requests.length, result.rounds, result.stop_reason]).toEqual([4, 2, "finished"]);
+    expect(result.repairs[0]?.check).toEqual({ state: "present", reason: "It is more than 1." });
+  });
+
   it("A fix may undo what it cannot repair, and leave it to a person", async () => {
     const { result } = await fix([
       ...[edit("2", "1.5"), finish(), look("present"), edit("1.5", "2"), finish(false)],

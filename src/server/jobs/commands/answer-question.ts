@@ -13,13 +13,14 @@ import {
 import { publicModelError, whyNoResult } from "../../../tasks/shapes/review-result.ts";
 import type { JobOutcome } from "../../queue/job.ts";
 import { lastResult, recordStart } from "../attempts.ts";
-import { loadConfig, withFolders } from "../load-config.ts";
+import { withFolders } from "../load-config.ts";
 import { beginRun } from "../model-run.ts";
 import {
   answered,
   answeredWithError,
   askedThread,
   type CommandContext,
+  configFor,
   ownThreads,
   react,
   say,
@@ -48,21 +49,18 @@ async function answer(context: CommandContext, wish: Wish): Promise<JobOutcome> 
   if (silent !== null) return { kind: "done", reason: silent };
   await react(context);
   try {
-    if (wish.wants === "description" && !(await mayDescribe(context)))
-      return await answered(context, SWITCHED_OFF, "descriptions are off");
+    if (wish.wants === "description") {
+      const { conversation } = await configFor(context, await context.api.pull());
+      if (!conversation.describe) return await answered(context, SWITCHED_OFF, "descriptions are off");
+    }
     if (deps.models.all === null) return await answered(context, NO_MODEL, "there is no model to ask");
     const recorded = await tools.recorded();
     const known = lastResult(AnswerResult, recorded);
     if (known) return await post(context, wish, known);
-    return await askModel({ context, wish, recorded, models: deps.models.all });
+    return await askModel(context, wish, recorded, deps.models.all);
   } catch (error) {
     return answeredWithError(context, "I cannot answer this", error);
   }
-}
-
-async function mayDescribe({ api, job, deps, tools }: CommandContext): Promise<boolean> {
-  const subject = { api, pull: await api.pull(), repository: job.task.repository };
-  return (await loadConfig(subject, deps, tools.signal)).conversation.describe;
 }
 
 const SWITCHED_OFF =
@@ -71,26 +69,21 @@ const SWITCHED_OFF =
 const NO_MODEL =
   "I cannot answer this, because no model is configured here. Only the built-in analyzers review.";
 
-interface Question {
-  context: CommandContext;
-  wish: Wish;
-  recorded: readonly TrajectoryEntry[];
-  models: Models;
-}
-
-async function askModel({ context, wish, recorded, models }: Question): Promise<JobOutcome> {
-  const { api, deps, tools, job, by } = context;
-  const { repository } = job.task;
+async function askModel(
+  context: CommandContext,
+  wish: Wish,
+  recorded: readonly TrajectoryEntry[],
+  models: Models,
+): Promise<JobOutcome> {
+  const { api, deps, tools, by } = context;
   const pull = await api.pull();
-  const root = await loadConfig({ api, pull, repository }, deps, tools.signal);
+  const root = await configFor(context, pull);
   return withCheckout(context, pull, async (place) => {
     const config = await withFolders(root, place, deps);
     const run = await beginRun(context, { pull, place, config, models, recorded, most: answerTask.most });
-    const { number, title, body } = pull;
     const pinned = await run.pin(Pinned, async () => ({
-      pull: { number, title, body },
+      ...(await run.common()),
       thread: await threadOf(context, wish),
-      limits: await run.limits(),
     }));
     if (pinned.thread && createPrivacy(config.paths.private)(pinned.thread.path))
       return await answered(context, WITHHELD, "it is about a private file");
@@ -107,8 +100,7 @@ async function askModel({ context, wish, recorded, models }: Question): Promise<
       await run.recordResult(result);
       return await post(context, wish, { result, head: pull.headSha });
     }
-    const fault = run.passingFault();
-    if (fault) throw fault;
+    run.throwIfPassing();
     return answered(context, noAnswer(result.stop_reason, run.lastFault()), "there is no answer");
   });
 }

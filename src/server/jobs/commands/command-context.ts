@@ -28,6 +28,7 @@ import {
 import { type JobTools, jobFields, requireLease } from "../../queue/run-job.ts";
 import { isRefusal } from "../attempts.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
+import { loadConfig } from "../load-config.ts";
 import { reviewPull } from "../review-pull.ts";
 
 /** What a person asks of us, wherever they do. */
@@ -128,10 +129,11 @@ export const isMarked = <Kind extends Marker["kind"]>(
     return marker !== undefined && isMeant(marker);
   });
 
-/** The page of a comment in the conversation. */
+/** The page of a comment. */
 export function pageOf({ job, comment, deps }: CommandContext): string {
   const { owner, name } = job.task.repository;
-  return `${deps.app.webUrl}/${owner}/${name}/pull/${job.task.pull}#issuecomment-${comment.id}`;
+  const place = comment.thread === null ? "issuecomment-" : "discussion_r";
+  return `${deps.app.webUrl}/${owner}/${name}/pull/${job.task.pull}#${place}${comment.id}`;
 }
 
 /** Answers with one line and ends the job. */
@@ -168,6 +170,10 @@ export function reviewFor(
   const task = reviewOf({ repository, pull, requestedBy: by, ...review });
   return reviewPull({ ...job, task }, tools, deps, true);
 }
+
+/** The configuration of the base branch, without its folders. Rejects with `config_invalid`. */
+export const configFor = ({ api, job, tools, deps }: AskedContext, pull: PullRequest) =>
+  loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
 
 /** Does something with a checkout of the pull request, and gives it back. */
 export async function withCheckout<T>(

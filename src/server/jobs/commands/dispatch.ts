@@ -22,7 +22,7 @@ import type {
 } from "../../queue/job.ts";
 import { type JobTools, requireLease } from "../../queue/run-job.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
-import { loadConfig, reviewConfig } from "../load-config.ts";
+import { reviewConfig } from "../load-config.ts";
 import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";
 import { answerQuestion, describeChange } from "./answer-question.ts";
 import {
@@ -31,6 +31,7 @@ import {
   answered,
   answeredWithError,
   type CommandContext,
+  configFor,
   isBot,
   isMarked,
   isTooOften,
@@ -121,9 +122,7 @@ export async function answerFailure(context: CommandContext, reason: string): Pr
 
 /** With a configuration that is refused, no optional command is on. */
 async function help(context: CommandContext): Promise<JobOutcome> {
-  const { api, job, deps, tools } = context;
-  const subject = { api, pull: await api.pull(), repository: job.task.repository };
-  const config = await loadConfig(subject, deps, tools.signal).catch((error: unknown) => {
+  const config = await configFor(context, await context.api.pull()).catch((error: unknown) => {
     if (error instanceof AppError && error.code === "config_invalid") return null;
     throw error;
   });

@@ -1,4 +1,3 @@
-import type { Models } from "../../../agent/llm/model.ts";
 import type { TrajectoryEntry } from "../../../agent/record/trajectory.ts";
 import type { TestPlace } from "../../../border/messages.ts";
 import { runTask } from "../../../border/run-task.ts";
@@ -21,19 +20,19 @@ import { postOnce } from "../../../pull/publish/post-once.ts";
 import { parseFilePatch } from "../../../repo/diff/file-diff.ts";
 import { createPrivacy } from "../../../repo/diff/filter.ts";
 import { openWorkspace } from "../../../repo/git/object-workspace.ts";
-import type { RevisionPlace } from "../../../repo/git/workspace.ts";
 import { FixInput, FixResult, type FixTarget, fixTask } from "../../../tasks/fix/fix-input.ts";
 import { suggestionsFor } from "../../../tasks/fix/suggestions.ts";
 import type { Command, JobOutcome } from "../../queue/job.ts";
 import { requireLease } from "../../queue/run-job.ts";
 import { isRefusal, lastResult, recordedTests, recordStart } from "../attempts.ts";
-import { loadConfig, withFolders } from "../load-config.ts";
-import { beginRun } from "../model-run.ts";
+import { withFolders } from "../load-config.ts";
+import { beginRun, type CommandReading } from "../model-run.ts";
 import {
   answered,
   answeredWithError,
   askedThread,
   type CommandContext,
+  configFor,
   isMarked,
   mayWrite,
   ownThreads,
@@ -95,19 +94,13 @@ function nothingToDo(all: boolean, { state }: Ledger): string {
     : "There are no open findings.";
 }
 
-interface Wanted {
+interface FixOrder extends Omit<CommandReading, "config" | "most"> {
   context: CommandContext;
-  pull: PullRequest;
   entries: readonly PostedFinding[];
   /** Whether the tests that show the findings must pass, and become a part of the repair. */
   withTests: boolean;
-  models: Models;
-  recorded: readonly TrajectoryEntry[];
 }
-
-interface FixOrder extends Wanted {
-  place: RevisionPlace;
-}
+type Wanted = Omit<FixOrder, "place">;
 
 async function repair(wanted: Wanted): Promise<JobOutcome> {
   const { context, pull, entries } = wanted;
@@ -287,20 +280,17 @@ interface MadeFix {
 /** Lets a model repair findings. Rejects with `budget_spent`, `config_invalid`, and with a fault of the model that may pass. */
 async function makeFix(order: FixOrder): Promise<MadeFix> {
   const { context, pull, place, recorded } = order;
-  const { api, deps, tools, job } = context;
-  const root = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
-  const config = await withFolders(root, place, deps);
+  const { deps, tools } = context;
+  const config = await withFolders(await configFor(context, pull), place, deps);
   const isPrivate = createPrivacy(config.paths.private);
   const known = lastResult(FixResult, recorded);
   if (known?.head === pull.headSha)
     return { fix: known.result, isRecorded: true, isPrivate, testOf: testsOf(recordedTargets(recorded)) };
 
   const run = await beginRun(context, { ...order, config, most: fixTask.most });
-  const { number, title, body } = pull;
   const pinned = await run.pin(Pinned, async () => ({
-    pull: { number, title, body },
+    ...(await run.common()),
     targets: await targetsOf(order, isPrivate),
-    limits: await run.limits(),
   }));
   const input: FixInput = { ...run.input, ...pinned };
   const hasTests = input.targets.some(({ test }) => test);
@@ -313,8 +303,7 @@ async function makeFix(order: FixOrder): Promise<MadeFix> {
     testPlace,
     tested: recordedTests(recorded),
   });
-  const fault = run.passingFault();
-  if (fix.stop_reason === "model_error" && fault) throw fault;
+  if (fix.stop_reason === "model_error") run.throwIfPassing();
   await run.recordResult(fix);
   return { fix, isRecorded: false, isPrivate, testOf: testsOf(input.targets) };
 }

@@ -1,12 +1,10 @@
 import type { Models } from "../../../agent/llm/model.ts";
 import type { TrajectoryEntry } from "../../../agent/record/trajectory.ts";
 import { runTask } from "../../../border/run-task.ts";
-import type { EffectiveConfig } from "../../../config/repo-config.ts";
 import { isCertain, type Proof } from "../../../core/finding.ts";
 import { codeHash, isOpenFinding, type PostedFinding } from "../../../core/ledger/entry.ts";
 import { suggestionIn } from "../../../core/ledger/folds.ts";
 import { splitLines } from "../../../core/text/cut.ts";
-import type { PullRequest } from "../../../pull/github/pull-request-api.ts";
 import { provedAnswer } from "../../../pull/publish/command-answers.ts";
 import { currentLedger } from "../../../pull/publish/existing.ts";
 import { createPrivacy } from "../../../repo/diff/filter.ts";
@@ -16,13 +14,14 @@ import { untrustedLine } from "../../../report/safe-markdown.ts";
 import { ProveInput, ProveResult, type ProveTarget, proveTask } from "../../../tasks/prove/prove-input.ts";
 import type { JobOutcome } from "../../queue/job.ts";
 import { lastResult, recordedTests, startProofs } from "../attempts.ts";
-import { loadConfig, withFolders } from "../load-config.ts";
-import { beginRun } from "../model-run.ts";
+import { withFolders } from "../load-config.ts";
+import { beginRun, type CommandReading } from "../model-run.ts";
 import {
   answered,
   answeredWithError,
   askedThread,
   type CommandContext,
+  configFor,
   ownThreads,
   say,
   withCheckout,
@@ -59,11 +58,10 @@ async function proveThread(
   models: Models,
   recorded: readonly TrajectoryEntry[],
 ): Promise<JobOutcome> {
-  const { api, deps, tools, job } = context;
+  const { api, deps } = context;
   const pull = await api.pull();
   if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
-  const { repository } = job.task;
-  const root = await loadConfig({ api, pull, repository }, deps, tools.signal);
+  const root = await configFor(context, pull);
   if (!root.prove.enabled) return answered(context, SWITCHED_OFF, "proofs are off");
   const { entries } = await currentLedger(api);
   const entry = entries.find((one) => one.comment === thread && isOpenFinding(one));
@@ -77,14 +75,9 @@ async function proveThread(
   });
 }
 
-interface ProofOrder {
+interface ProofOrder extends Omit<CommandReading, "most"> {
   context: CommandContext;
-  pull: PullRequest;
   entry: PostedFinding;
-  place: RevisionPlace;
-  config: EffectiveConfig;
-  models: Models;
-  recorded: readonly TrajectoryEntry[];
 }
 
 async function proveEntry(order: ProofOrder): Promise<JobOutcome> {
@@ -97,12 +90,7 @@ async function proveEntry(order: ProofOrder): Promise<JobOutcome> {
     return answered(context, `I cannot prove this: ${untrustedLine(testPlace.why, 600)}.`, testPlace.why);
   const target = await targetOf(context, entry, place);
   if (target === null) return answered(context, NO_FINDING, "GitHub does not show the thread");
-  const { number, title, body } = pull;
-  const pinned = await run.pin(Pinned, async () => ({
-    pull: { number, title, body },
-    targets: [target],
-    limits: await run.limits(),
-  }));
+  const pinned = await run.pin(Pinned, async () => ({ ...(await run.common()), targets: [target] }));
   const input = await startProofs({ ...run.input, ...pinned }, place, recorded, tools);
   const result = await runTask(proveTask, input, {
     ...run.process,
@@ -110,8 +98,7 @@ async function proveEntry(order: ProofOrder): Promise<JobOutcome> {
     testPlace,
     tested: recordedTests(recorded),
   });
-  const fault = run.passingFault();
-  if (result.stop_reason === "model_error" && fault) throw fault;
+  if (result.stop_reason === "model_error") run.throwIfPassing();
   await run.recordResult(result);
   return answerProof(context, result, pull.headSha);
 }

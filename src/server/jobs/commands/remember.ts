@@ -16,7 +16,7 @@ import { isEnforced, isRuleEnforced, type RepoConfig } from "../../../config/rep
 import { AppError, publicLine } from "../../../core/errors.ts";
 import { cutAtLine } from "../../../core/text/cut.ts";
 import { inertMessage } from "../../../core/text/inert-text.ts";
-import type { FileProposal, PullRequest } from "../../../pull/github/pull-request-api.ts";
+import type { FileProposal } from "../../../pull/github/pull-request-api.ts";
 import { publicPlain, publicText } from "../../../pull/publish/public-text.ts";
 import { plural } from "../../../report/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../../../report/safe-markdown.ts";
@@ -156,7 +156,21 @@ export async function remember(context: CommandContext, text: string): Promise<J
     edit: (before) => addRule(before, rule),
   });
   if ("refused" in change) return answered(context, change.refused, "it cannot be added");
-  return propose(context, pull, change, rule);
+  const { comment, by } = context;
+  // The ids of the two kinds of comments may coincide.
+  const asking = comment.thread === null ? `${comment.id}` : `review-${comment.id}`;
+  const { says, isOpened } = await proposeChange(context, change, {
+    branch: `hunkwise/remember-${asking}`,
+    base: pull.baseRef,
+    title: publicPlain("Add a rule for reviews"),
+    body: publicText(
+      [
+        `${untrustedCode(by)} asked for this rule in [a comment](${pageOf(context)}). Once this is merged, reviews of pull requests into ${inertMessage(untrustedCode(pull.baseRef))} follow it:`,
+        inertMessage(untrustedFence(rule)),
+      ].join("\n\n"),
+    ),
+  });
+  return answered(context, says, isOpened ? "proposed" : "shown as a patch: it may not write");
 }
 
 interface ConfigChange {
@@ -235,29 +249,6 @@ async function proposeChange(
   }
 }
 
-async function propose(
-  context: CommandContext,
-  { baseRef }: PullRequest,
-  change: ConfigChange,
-  rule: string,
-): Promise<JobOutcome> {
-  const { comment, by } = context;
-  // The ids of the two kinds of comments may coincide.
-  const asking = comment.thread === null ? `${comment.id}` : `review-${comment.id}`;
-  const { says, isOpened } = await proposeChange(context, change, {
-    branch: `hunkwise/remember-${asking}`,
-    base: baseRef,
-    title: publicPlain("Add a rule for reviews"),
-    body: publicText(
-      [
-        `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(context)}). Once this is merged, reviews of pull requests into ${inertMessage(untrustedCode(baseRef))} follow it:`,
-        inertMessage(untrustedFence(rule)),
-      ].join("\n\n"),
-    ),
-  });
-  return answered(context, says, isOpened ? "proposed" : "shown as a patch: it may not write");
-}
-
 function patchAnswer({ path, before, after }: ConfigChange): string {
   const { text, omittedLines } = cutAtLine(patchOf(path, before, after), MOST_PATCH_BYTES);
   return [
@@ -267,12 +258,6 @@ function patchAnswer({ path, before, after }: ConfigChange): string {
       ? [`The patch is too long to be shown in full: ${plural(omittedLines, "more line")}.`]
       : []),
   ].join("\n\n");
-}
-
-/** Comments on lines have another URL fragment. */
-function linkOf(context: CommandContext): string {
-  const page = pageOf(context);
-  return context.comment.thread === null ? page : page.replace("#issuecomment-", "#discussion_r");
 }
 
 type Demote = Extract<Act, { name: "demote" }>;

@@ -27,14 +27,9 @@ type MaintenanceTools = Pick<JobTools, "signal" | "record" | "recorded">;
 export async function maintain(
   task: ReconcileTask | PurgeTask | RecountTask,
   tools: MaintenanceTools,
-  {
-    app: { upkeep },
-    record,
-    github,
-    now,
-    log,
-  }: Pick<JobDependencies, "app" | "record" | "github" | "now" | "log">,
+  deps: Pick<JobDependencies, "app" | "record" | "github" | "now" | "log">,
 ): Promise<JobOutcome> {
+  const { upkeep } = deps.app;
   if (!upkeep)
     return {
       kind: "skipped",
@@ -42,8 +37,8 @@ export async function maintain(
     };
   const { signal } = tools;
   if (task.kind === "purge") return purge(task, upkeep, signal);
-  if (task.kind === "recount") return recount(task, tools, { upkeep, figures: record.figures, github });
-  const options = { upkeep, signal, log, now };
+  if (task.kind === "recount") return recount(task, tools, { ...deps, upkeep });
+  const options = { ...deps, upkeep, signal };
   return task.installation === null
     ? reconcileApp(options)
     : reconcileInstallation(task.installation, options);
@@ -112,10 +107,7 @@ function stillInUse(running: number, inUse: readonly string[]): AppError {
   );
 }
 
-interface RecountDeps extends Pick<JobDependencies, "github"> {
-  upkeep: Upkeep;
-  figures: JobDependencies["record"]["figures"];
-}
+type RecountDeps = Pick<JobDependencies, "github" | "record"> & { upkeep: Upkeep };
 
 /**
  * Counts findings again from what GitHub shows. The App's job starts one for each installation, and that one for each repository. May run
@@ -143,7 +135,7 @@ async function recountRepository(
   repository: RepositoryRef,
   since: number,
   { signal, record, recorded }: MaintenanceTools,
-  { upkeep, github, figures }: RecountDeps,
+  { upkeep, github, record: { figures } }: RecountDeps,
 ): Promise<JobOutcome> {
   const counted = new Set(
     (await recorded()).flatMap((entry) => (entry.kind === "counted" ? [entry.pull] : [])),

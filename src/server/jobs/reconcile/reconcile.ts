@@ -8,7 +8,6 @@ import {
   type OpenPull,
   wholeList,
 } from "../../../pull/github/app-client.ts";
-import type { OwnCheckRun } from "../../../pull/github/pull-request-api.ts";
 import { isReview, ownOf } from "../../../pull/publish/check-run.ts";
 import { isNoReview } from "../../../pull/publish/conclusions.ts";
 import { checkRunKey } from "../../../pull/publish/existing.ts";
@@ -108,11 +107,8 @@ async function readAs<T>(shape: z.ZodType<T>, notes: Notes, name: string): Promi
   }
 }
 
-interface DeliveryOptions {
+interface DeliveryOptions extends Omit<ReconcileOptions, "now"> {
   api: AppApi;
-  upkeep: Upkeep;
-  signal: AbortSignal;
-  log: JobLog;
   /** Stores the memory after each delivery. */
   keep: (memory: AppMemory["deliveries"]) => Promise<void>;
 }
@@ -257,42 +253,24 @@ export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOption
     memory.deliveries = deliveries;
     return writeAppMemory(notes, memory);
   };
-  const taken = await ifShown("failed deliveries", log, () =>
-    takeUpDeliveries(memory, { api, upkeep, signal, log, keep }),
-  );
+  const options = { api, upkeep, signal, log, keep };
+  const taken = await takeUpDeliveries(memory, options).catch((error: unknown) => {
+    // An App with a disabled webhook has no deliveries but still has pull requests.
+    if (!isRefusal(error) && !isUnanswered(error)) throw error;
+    log.warn({ err: error }, `GitHub does not show failed deliveries: ${errorLine(error)}`);
+    return 0;
+  });
   const installations = await wholeList(api.installations());
   const present = installations.filter(({ isSuspended }) => !isSuspended);
-  const gone = await goneAmong(memory.installations, installations, api);
-  for (const id of gone) await queue.enqueue(purgeJob(id, null));
-  // Before the installations' jobs, which read it there.
+  const isListed = (id: number) => installations.some((one) => one.id === id);
+  // Those that GitHub says are gone: absence from the list is not enough.
+  for (const { id } of memory.installations)
+    if (!isListed(id) && (await api.installation(id)) === null) await queue.enqueue(purgeJob(id, null));
+  // After the purge of those that are gone, which would be forgotten otherwise.
   await writeAppMemory(notes, { ...memory, installations });
   for (const { id } of present) await queue.enqueue(reconcileJob(id));
-  const reason = `${taken ?? 0} failed deliveries processed, ${present.length} installations to check`;
+  const reason = `${taken} failed deliveries processed, ${present.length} installations to check`;
   return { kind: "done", reason };
-}
-
-/** The installations that GitHub says are gone: absence from the list is not enough. */
-async function goneAmong(
-  known: AppMemory["installations"],
-  listed: AppMemory["installations"],
-  api: AppApi,
-): Promise<number[]> {
-  const gone: number[] = [];
-  for (const { id } of known) {
-    if (!listed.some((one) => one.id === id) && (await api.installation(id)) === null) gone.push(id);
-  }
-  return gone;
-}
-
-/** An App with a disabled webhook has no deliveries but still has pull requests. */
-async function ifShown<T>(what: string, log: JobLog, look: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await look();
-  } catch (error) {
-    if (!isRefusal(error) && !isUnanswered(error)) throw error;
-    log.warn({ err: error }, `GitHub does not show ${what}: ${errorLine(error)}`);
-    return undefined;
-  }
 }
 
 interface RhythmOptions {
@@ -338,16 +316,11 @@ export async function keepReconciling(options: RhythmOptions, signal: AbortSigna
 
 /* The pull requests of one installation. */
 
-interface Allowance {
-  requests: number;
-  /** Pull requests without any activity since the App was installed. */
-  early: number;
-}
-
 interface LookOptions {
   api: InstallationApi;
   queue: Pick<Queue, "enqueue" | "knows">;
-  allowance: Allowance;
+  /** What is left: requests, and pull requests without any activity since the App was installed. */
+  allowance: { requests: number; early: number };
   /** When the run began. */
   now: number;
   onMissed: (pull: OpenPull) => void;
@@ -406,23 +379,19 @@ async function lookAtPull(
   allowance.requests--;
   const check = await checkOf(repository, pull, api);
   const seen = { headSha, baseRef, updatedAt, isReviewed: false, tries: isAsBefore ? before.tries : 0 };
-  if (check !== "hidden" && check && isReview(ownOf(check))) return { ...seen, isReviewed: true };
+  const own = check === "hidden" ? undefined : check && ownOf(check);
+  if (own && isReview(own)) return { ...seen, isReviewed: true };
   // A job has looked at it in this state, and recorded why it is skipped (a draft, a label).
-  if (isAsBefore && isSettled(check)) return { ...seen, tries: mostTries };
+  const isSettled = check === "hidden" || (own && !isNoReview(own.title));
+  if (isAsBefore && isSettled) return { ...seen, tries: mostTries };
   if (isEarly) allowance.early--;
   await queue.enqueue(eventReview(repository, number, headSha, { priority: missedPriority }));
   onMissed(pull);
   return { ...seen, tries: seen.tries + 1 };
 }
 
-type ExistingCheck = OwnCheckRun | "hidden" | undefined;
-
 /** Our check run of the head for events; "hidden" if we may not see it. */
-async function checkOf(
-  repository: RepositoryRef,
-  pull: OpenPull,
-  api: InstallationApi,
-): Promise<ExistingCheck> {
+async function checkOf(repository: RepositoryRef, pull: OpenPull, api: InstallationApi) {
   const { number, headSha: head, baseRef } = pull;
   const trigger = triggerOf({ trigger: `event#${number}`, requestedBy: null }, { baseRef });
   try {
@@ -432,12 +401,6 @@ async function checkOf(
     if (!isRefusal(error)) throw error;
     return "hidden";
   }
-}
-
-function isSettled(check: ExistingCheck): boolean {
-  if (check === "hidden") return true;
-  const own = check && ownOf(check);
-  return own ? !isNoReview(own.title) : false;
 }
 
 /** Of the 5,000 that GitHub grants an installation in an hour. */
@@ -450,14 +413,16 @@ const mostEarly = 20;
 /** Looks for missed pull requests of an installation. Starts with the repository whose last attempt is oldest. */
 export async function reconcileInstallation(id: number, options: ReconcileOptions): Promise<JobOutcome> {
   const { upkeep, signal, log } = options;
-  const installation = await upkeep.access.app(signal).installation(id);
-  if (installation === null) return { kind: "skipped", reason: "the App is no longer installed there" };
-  if (installation.isSuspended) return { kind: "skipped", reason: "the installation is suspended" };
+  // A run without news asks for the lists alone.
+  const about = () => upkeep.access.app(signal).installation(id);
   try {
     const api = await upkeep.access.installation(id, signal);
-    return await lookAround(api, installation, options);
+    return await lookAround(api, id, about, options);
   } catch (error) {
     if (!isRefusal(error)) throw error;
+    const installation = await about();
+    if (installation === null) return { kind: "skipped", reason: "the App is no longer installed there" };
+    if (installation.isSuspended) return { kind: "skipped", reason: "the installation is suspended" };
     log.warn({ installation: id, err: error }, `The installation was not checked: ${errorLine(error)}`);
     return { kind: "skipped", reason: "GitHub refuses access to the installation" };
   }
@@ -465,17 +430,22 @@ export async function reconcileInstallation(id: number, options: ReconcileOption
 
 async function lookAround(
   api: InstallationApi,
-  { id, createdAt }: { id: number; createdAt: number },
+  id: number,
+  about: () => Promise<{ createdAt: number } | null>,
   options: ReconcileOptions,
 ): Promise<JobOutcome> {
   const { upkeep, log } = options;
   const now = options.now();
   const known = await readInstallationMemory(upkeep.notes, id);
   const before = known ?? { early: 0, repositories: [], looks: {} };
-  const allowance: Allowance = { requests: mostRequests, early: mostEarly - before.early };
-  const repositories = await readRepositories(api, allowance);
+  const allowance = { requests: mostRequests, early: mostEarly - before.early };
+  const repositories: InstalledRepository[] = [];
+  for await (const page of api.repositories()) {
+    allowance.requests--;
+    repositories.push(...page);
+  }
   // Repositories that are new to us were added now, unless nothing is known yet.
-  const firstSeen = known === null ? createdAt : now;
+  const firstSeen = known === null ? ((await about())?.createdAt ?? now) : now;
   const unseen: Look = { firstSeen, lookedAt: null, triedAt: 0, pulls: {} };
   const gone = before.repositories.filter((one) => !repositories.some((present) => present.id === one.id));
   // The purge of a repository that is gone deletes its look.
@@ -483,7 +453,8 @@ async function lookAround(
   if (gone.length > 0) await upkeep.queue.enqueue(purgeJob(id, gone));
   let missed = 0;
   try {
-    for (const repository of longestUntriedFirst(repositories, memory)) {
+    const triedAt = ({ id }: InstalledRepository) => memory.looks[id]?.triedAt ?? 0;
+    for (const repository of repositories.toSorted((a, b) => triedAt(a) - triedAt(b))) {
       if (allowance.requests <= 0) break;
       const look = memory.looks[repository.id] ?? unseen;
       memory.looks[repository.id] = repository.isBusy
@@ -520,15 +491,3 @@ async function lookAround(
     }
   }
 }
-
-async function readRepositories(api: InstallationApi, allowance: Allowance): Promise<InstalledRepository[]> {
-  const repositories: InstalledRepository[] = [];
-  for await (const page of api.repositories()) {
-    allowance.requests--;
-    repositories.push(...page);
-  }
-  return repositories;
-}
-
-const longestUntriedFirst = (repositories: readonly InstalledRepository[], { looks }: InstallationMemory) =>
-  repositories.toSorted((a, b) => (looks[a.id]?.triedAt ?? 0) - (looks[b.id]?.triedAt ?? 0));

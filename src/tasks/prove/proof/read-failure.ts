@@ -260,11 +260,18 @@ const messageEnds = (line: string) =>
 /** The message of node:test in TAP. */
 const tapError = /^\s*error: (?:\|-$|(?=["']))/;
 
+/** The first error in TAP; that of a test marked as TODO fails nothing. */
+function tapErrorAt(lines: readonly string[]): number {
+  let isTodo = false;
+  return lines.findIndex((line) => {
+    if (/^\s*not ok \d/.test(line)) isTodo = / # TODO\b/i.test(line);
+    return !isTodo && tapError.test(line);
+  });
+}
+
 /** Programs of Node: an error, its message, and the places of a stack. */
 const readStack: Reader = (lines) => {
-  const tap = lines.some((line) => /^TAP version \d+$/.test(line))
-    ? lines.findIndex((line) => tapError.test(line))
-    : -1;
+  const tap = lines.some((line) => /^TAP version \d+$/.test(line)) ? tapErrorAt(lines) : -1;
   if (tap >= 0) return thrownAt(until(lines, tap, (line) => /^\s*\.\.\.$/.test(line)));
   const headline = lines.findIndex((line) => failures.test(line));
   const isThrown = (line: string, index: number) =>

@@ -40,14 +40,11 @@ const OWN_NODE = "/runner/bin";
 /** A path as an argument that no program takes for an option. */
 const argument = (path: string) => shellWord(`./${path}`);
 
-interface RunnableAsItIs {
-  command: string;
-  /** The command as people read it, without what only the sandbox has. */
-  shown: string;
-}
-
-/** The command line that runs a test file with nothing but the repository's own files, or why there is none. */
-export function asItIs({ path, text }: ProofTest): RunnableAsItIs | { why: string } {
+/**
+ * The command line that runs a test file with nothing but the repository's own files, or why there is none. It is `shown` to people without what
+ * only the sandbox has.
+ */
+export function asItIs({ path, text }: ProofTest): { command: string; shown: string } | { why: string } {
   const extension = extname(path);
   if (/^\.[cm]?[jt]s$/.test(extension)) {
     const command = `node ${argument(path)}`;
@@ -66,7 +63,7 @@ export function asItIs({ path, text }: ProofTest): RunnableAsItIs | { why: strin
 }
 
 /** Runs the tests of this file alone: others of its package may fail. The functions that ran are printed into a report. */
-function goCommand(path: string, text: string): RunnableAsItIs | { why: string } {
+function goCommand(path: string, text: string): ReturnType<typeof asItIs> {
   if (!path.endsWith("_test.go")) return { why: "Go runs tests only in files '*_test.go'" };
   const names = [...text.matchAll(/^func (Test[A-Z0-9_]\w*)\(/gm)].map(([, name]) => name);
   if (names.length === 0) return { why: "it has no function 'Test...'" };

@@ -355,45 +355,36 @@ const jsxName = (node: SgNode, of: Reader): Made => {
   return other(String(node.kind()), of.all(inner));
 };
 
-const skipped = (kinds: string): Syntax["kinds"] =>
-  Object.fromEntries(kinds.split(" ").map((kind) => [kind, "skip" as const]));
+const each = (kinds: string, read: Read | "skip"): Syntax["kinds"] =>
+  Object.fromEntries(kinds.split(" ").map((kind) => [kind, read]));
 
 const javascriptKinds: Syntax["kinds"] = {
-  ...skipped(
+  ...each(
     "type_annotation type_arguments type_parameters interface_declaration type_alias_declaration " +
       "accessibility_modifier override_modifier optional_chain hash_bang_line jsx_closing_element asserts_annotation " +
       "type_predicate_annotation property_identifier private_property_identifier string_fragment escape_sequence " +
       "regex_pattern regex_flags jsx_text statement_identifier predefined_type import_attribute",
+    "skip",
   ),
-  identifier: name,
-  this: name,
-  super: name,
-  meta_property: name,
+  ...each("identifier this super meta_property shorthand_property_identifier", name),
   undefined: parts({ is: "other", kind: "undefined" }),
-  shorthand_property_identifier: name,
   shorthand_property_identifier_pattern: (node) => pairOf(node.text(), nameAt(node, node.text())),
   member_expression: member("object", "property"),
   subscript_expression: index("object", "index"),
   call_expression: javascriptCall,
   new_expression: call("constructor", true),
-  function_declaration: aFunction("parameters"),
-  function_expression: aFunction("parameters"),
-  generator_function: aFunction("parameters"),
-  generator_function_declaration: aFunction("parameters"),
+  ...each(
+    "function_declaration function_expression generator_function generator_function_declaration",
+    aFunction("parameters"),
+  ),
   arrow_function: aFunction("parameters", "parameter"),
   method_definition: method,
-  required_parameter: bind("pattern", "value", "parameter"),
-  optional_parameter: bind("pattern", "value", "parameter"),
-  assignment_pattern: bind("left", "right", "parameter"),
-  object_assignment_pattern: bind("left", "right", "parameter"),
-  pair_pattern: pair("key"),
-  pair: pair("key"),
-  class_declaration: aClass,
-  abstract_class_declaration: aClass,
+  ...each("required_parameter optional_parameter", bind("pattern", "value", "parameter")),
+  ...each("assignment_pattern object_assignment_pattern", bind("left", "right", "parameter")),
+  ...each("pair_pattern pair", pair("key")),
+  ...each("class_declaration abstract_class_declaration class", aClass),
   enum_declaration: bind("name", "body", "declare"),
-  enum_assignment: pair("name"),
-  class: aClass,
-  public_field_definition: pair("name"),
+  ...each("enum_assignment public_field_definition", pair("name")),
   field_definition: pair("property"),
   variable_declarator: declarator,
   assignment_expression: bind("left", "right", "assign"),
@@ -401,24 +392,18 @@ const javascriptKinds: Syntax["kinds"] = {
   update_expression: bind("argument", "nothing", "update"),
   for_in_statement: forIn,
   if_statement: branch("if", "condition"),
-  while_statement: branch("loop", "condition"),
-  do_statement: branch("loop", "condition"),
-  for_statement: branch("loop", "condition"),
+  ...each("while_statement do_statement for_statement", branch("loop", "condition")),
   switch_statement: branch("if", "value"),
   ternary_expression: branch("choice", "condition"),
   binary_expression: javascriptBinary,
   unary_expression: javascriptUnary,
   sequence_expression: parts({ is: "last" }),
-  parenthesized_expression: through,
-  as_expression: through,
-  satisfies_expression: through,
-  non_null_expression: through,
+  ...each("parenthesized_expression as_expression satisfies_expression non_null_expression", through),
   type_assertion: (node, of) => {
     const inner = node.namedChildren().at(-1);
     return inner ? of(inner) : null;
   },
-  statement_block: parts({ is: "block" }),
-  switch_body: parts({ is: "block" }),
+  ...each("statement_block switch_body", parts({ is: "block" })),
   catch_clause: (node, of) => {
     const caught = node.field("parameter");
     const bound = caught ? [placed(bindOf(of.all([caught]), null, "parameter"), node)] : [];
@@ -427,11 +412,9 @@ const javascriptKinds: Syntax["kinds"] = {
   try_statement: aTry("catch"),
   throw_statement: end("throw"),
   return_statement: end("return"),
-  string: javascriptText,
-  template_string: javascriptText,
+  ...each("string template_string", javascriptText),
   import_statement: javascriptImport,
-  jsx_opening_element: jsxName,
-  jsx_self_closing_element: jsxName,
+  ...each("jsx_opening_element jsx_self_closing_element", jsxName),
 };
 
 const dotted = (node: SgNode | null) => textOf(node).replace(/\s/g, "");
@@ -488,8 +471,9 @@ const typedParameter: Read = (node, of) =>
 const pythonText = quoted(/^[a-z]*("""|'''|"|')/i, /("""|'''|"|')$/);
 
 const pythonKinds: Syntax["kinds"] = {
-  ...skipped(
+  ...each(
     "type string_start string_end string_content escape_sequence type_conversion format_specifier positional_separator keyword_separator future_import_statement type_alias_statement",
+    "skip",
   ),
   format_specifier: parts({ is: "other", kind: "format" }),
   identifier: name,
@@ -497,11 +481,9 @@ const pythonKinds: Syntax["kinds"] = {
   subscript: index("value", "subscript"),
   call: call("function", false),
   keyword_argument: pair("name"),
-  function_definition: aFunction("parameters"),
-  lambda: aFunction("parameters"),
+  ...each("function_definition lambda", aFunction("parameters")),
   typed_parameter: typedParameter,
-  default_parameter: bind("name", "value", "parameter"),
-  typed_default_parameter: bind("name", "value", "parameter"),
+  ...each("default_parameter typed_default_parameter", bind("name", "value", "parameter")),
   class_definition: aClass,
   assignment: bind("left", "right", "assign"),
   augmented_assignment: bind("left", "right", "update"),
@@ -509,8 +491,7 @@ const pythonKinds: Syntax["kinds"] = {
   as_pattern: asPattern,
   for_statement: pythonFor,
   for_in_clause: bind("left", "right", "iterate"),
-  if_statement: branch("if", "condition"),
-  elif_clause: branch("if", "condition"),
+  ...each("if_statement elif_clause", branch("if", "condition")),
   while_statement: branch("loop", "condition"),
   match_statement: branch("if", "subject"),
   case_pattern: (node, of) => bindOf(of.all(node.namedChildren()), null, "assign"),
@@ -518,9 +499,7 @@ const pythonKinds: Syntax["kinds"] = {
   boolean_operator: pythonBoolean,
   binary_operator: (node, of) => parts({ is: "other", kind: `binary ${operatorOf(node)}` })(node, of),
   parenthesized_expression: through,
-  block: parts({ is: "block" }),
-  except_clause: parts({ is: "block" }),
-  except_group_clause: parts({ is: "block" }),
+  ...each("block except_clause except_group_clause", parts({ is: "block" })),
   finally_clause: parts({ is: "other", kind: "finally" }),
   try_statement: aTry("except"),
   raise_statement: end("throw"),
@@ -534,8 +513,11 @@ const pythonKinds: Syntax["kinds"] = {
   },
   import_statement: pythonImport,
   import_from_statement: pythonFrom,
-  global_statement: (node) => ({ is: "outer", names: namesIn(node), children: [] }),
-  nonlocal_statement: (node) => ({ is: "outer", names: namesIn(node), children: [] }),
+  ...each("global_statement nonlocal_statement", (node) => ({
+    is: "outer",
+    names: namesIn(node),
+    children: [],
+  })),
   delete_statement: parts({ is: "operator", operator: "delete" }),
   exec_statement: (node, of) => ({ is: "name", name: "exec", children: of.all(node.namedChildren()) }),
   print_statement: (node, of) => ({ is: "name", name: "print", children: of.all(node.namedChildren()) }),
@@ -560,14 +542,13 @@ const goImport: Read = (node) => {
 };
 
 const goKinds: Syntax["kinds"] = {
-  ...skipped(
+  ...each(
     "package_clause field_identifier label_name interpreted_string_literal_content raw_string_literal_content escape_sequence " +
       "pointer_type slice_type map_type array_type channel_type function_type struct_type interface_type generic_type " +
       "type_arguments type_parameter_list parenthesized_type",
+    "skip",
   ),
-  identifier: name,
-  type_identifier: name,
-  package_identifier: name,
+  ...each("identifier type_identifier package_identifier", name),
   qualified_type: (node) => {
     const object = nameAt(node, textOf(node.field("package")));
     return { is: "member", object, name: textOf(node.field("name")), children: [object] };
@@ -575,18 +556,14 @@ const goKinds: Syntax["kinds"] = {
   selector_expression: member("operand", "field"),
   index_expression: index("operand", "index"),
   call_expression: call("function", false),
-  function_declaration: aFunction("parameters"),
+  ...each("function_declaration func_literal", aFunction("parameters")),
   method_declaration: method,
-  func_literal: aFunction("parameters"),
-  parameter_declaration: goParameter,
-  variadic_parameter_declaration: goParameter,
+  ...each("parameter_declaration variadic_parameter_declaration", goParameter),
   short_var_declaration: bind("left", "right", "declare"),
   assignment_statement: (node, of) =>
     bind("left", "right", operatorOf(node) === "=" ? "assign" : "update")(node, of),
-  inc_statement: goUpdate,
-  dec_statement: goUpdate,
-  var_spec: bind("name", "value", "declare"),
-  const_spec: bind("name", "value", "declare"),
+  ...each("inc_statement dec_statement", goUpdate),
+  ...each("var_spec const_spec", bind("name", "value", "declare")),
   type_declaration: (node, of) => ({
     is: "other",
     kind: "types",

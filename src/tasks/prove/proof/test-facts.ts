@@ -60,12 +60,8 @@ function manifestsOf(entries: Iterable<TreeEntry>): TreeEntry[] {
 const isManifest = (path: string) =>
   /(?:^|\/)(?:package\.json|go\.mod)$/.test(path) || pythonManifest.test(path);
 
-interface Manifest {
-  name: string | null;
-  dependencies: readonly string[];
-}
-
-function readManifest(path: string, text: string): Manifest {
+/** The name of a package, if it has one, and of those on which it depends. */
+function readManifest(path: string, text: string) {
   if (path.endsWith("package.json"))
     return { name: packageOf("package.json", text), dependencies: nodeDependencies(text) };
   if (path.endsWith("go.mod")) {

@@ -18,6 +18,22 @@ function read(name: string): Failure {
   return readFailure(end(run), { path: test, text: "" });
 }
 
+it("A failure of a test marked as TODO is not taken for the one that fails a run in TAP", () => {
+  const stdout = `TAP version 13
+not ok 1 - later # TODO not there yet
+  ---
+  error: 'nothing works'
+  code: 'ERR_TEST_FAILURE'
+  ...
+not ok 2 - a list \\# TODO
+  ---
+  error: 'the list is empty'
+  code: 'ERR_TEST_FAILURE'
+  ...
+`;
+  expect(readFailure(end({ stdout }), { path: "a.test.js", text: "" }).line).toBe("the list is empty");
+});
+
 const strictly = "AssertionError: Expected values to be strictly equal: 'hello x' !== 'hi x'";
 
 it.each([
