@@ -19,7 +19,7 @@ export function anonymousOctokit({ apiUrl: baseUrl }: GitHubPlace, timeoutMs?: n
   return new ProbotOctokit({ baseUrl, log: silent, request: { fetch }, ...plain });
 }
 
-/** Probot with the App's credentials: it verifies signatures and mints tokens. */
+/** Probot with the App's credentials: it verifies signatures, dispatches events and mints tokens. */
 export function createProbot(
   app: AppCredentials,
   github: GitHubPlace,

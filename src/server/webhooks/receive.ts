@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Probot } from "probot";
 import { z } from "zod";
 import type { Logger } from "../../core/logger.ts";
-import type { DeliveryResult } from "../metrics/metrics.ts";
 import { taskFields } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
 import { type DecideOptions, decide, handledEvents } from "./decide.ts";
@@ -112,54 +111,67 @@ export interface ReceiverOptions {
   onDelivery?: ((event: string, result: DeliveryResult) => void) | undefined;
 }
 
+type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
+
 /**
  * Receives a webhook: headers, then the signature over the raw bytes, and only then the JSON. Answers 202 after the jobs are on disk. Probot's
- * own middleware reads bodies without a limit before it has verified the sender (test/attacks/web-server), and keeps unfinished work in memory.
+ * own middleware reads bodies without a limit before it has verified the sender (test/attacks/web-server).
  */
-export function createReceiver(
+export async function createReceiver(
   probot: Probot,
   options: ReceiverOptions,
-): (request: IncomingMessage) => Promise<Answer> {
-  const { queue, log, decideOptions, onAccepted, onDelivery, onRevoked } = options;
+): Promise<(request: IncomingMessage) => Promise<Answer>> {
+  await loadProbotApp(probot, options);
   const readBody = createBodyReader();
-
-  async function take(id: string, event: string, payload: object): Promise<void> {
-    const action = "action" in payload && typeof payload.action === "string" ? payload.action : null;
-    if (event === "github_app_authorization" && action === "revoked") {
-      const { data } = Revoked.safeParse(payload);
-      if (data) onRevoked(data.sender.id);
-    }
-    const line = log.child({ delivery: id, event, action });
-    const decision = decide(event, payload, decideOptions());
-    if ("ignored" in decision) {
-      onDelivery?.(knownEvent(event), "ignored");
-      return line.debug(`Delivery ignored: ${decision.ignored}`);
-    }
-    const isNew = await queue.accept({ id, event, action }, decision.jobs);
-    line.info(taskFields(decision.jobs[0].task), isNew ? "Delivery stored" : "Delivery was already stored");
-    onDelivery?.(knownEvent(event), isNew ? "stored" : "duplicate");
-    if (isNew) onAccepted?.();
-  }
 
   async function receive(request: IncomingMessage): Promise<Answer> {
     if (request.method !== "POST") throw new Refusal(405, "Use POST for webhooks.", { allow: "POST" });
     const { headers } = request;
     refuseOtherContent(headers);
     const id = required(headers, "x-github-delivery", /^[\w-]{1,100}$/);
-    const event = required(headers, "x-github-event", /^[a-z][a-z0-9_]{0,59}$/);
+    const name = required(headers, "x-github-event", /^[a-z][a-z0-9_]{0,59}$/);
     const signature = signatureOf(headers);
     const text = (await readBody(request)).toString("utf8");
     if (text === "") throw new Refusal(400, "The body is empty.");
     if (!(await probot.webhooks.verify(text, signature))) throw unsigned("The signature does not match.");
-    await take(id, event, parseObject(text));
+    const payload = parseObject(text);
+    await probot.receive({ id, name, payload } as Parameters<Probot["receive"]>[0]);
     return { status: 202, body: "Accepted." };
   }
 
   return (request) =>
     receive(request).catch((error: unknown) => {
-      onDelivery?.(knownEvent(request.headers["x-github-event"]), "refused");
+      options.onDelivery?.(knownEvent(request.headers["x-github-event"]), "refused");
       throw error;
     });
+}
+
+/** Loads the Probot application. `probot.receive` resolves when the jobs are on disk: Probot keeps unfinished handlers in memory only. */
+async function loadProbotApp(probot: Probot, options: ReceiverOptions): Promise<void> {
+  const { queue, log, decideOptions, onAccepted, onDelivery, onRevoked } = options;
+  const addHandler = () => {
+    throw new Error("Probot's own server is not in use");
+  };
+  const hunkwise = (app: Probot) => {
+    app.on("github_app_authorization.revoked", async ({ payload }) => {
+      const { data } = Revoked.safeParse(payload);
+      if (data) onRevoked(data.sender.id);
+    });
+    app.onAny(async ({ id, name, payload }) => {
+      const action = "action" in payload && typeof payload.action === "string" ? payload.action : null;
+      const line = log.child({ delivery: id, event: name, action });
+      const decision = decide(name, payload, decideOptions());
+      if ("ignored" in decision) {
+        onDelivery?.(knownEvent(name), "ignored");
+        return line.debug(`Delivery ignored: ${decision.ignored}`);
+      }
+      const isNew = await queue.accept({ id, event: name, action }, decision.jobs);
+      line.info(taskFields(decision.jobs[0].task), isNew ? "Delivery stored" : "Delivery was already stored");
+      onDelivery?.(knownEvent(name), isNew ? "stored" : "duplicate");
+      if (isNew) onAccepted?.();
+    });
+  };
+  await probot.load(hunkwise, { cwd: process.cwd(), addHandler });
 }
 
 const knownEvents = new Set<unknown>(["ping", ...handledEvents.map((name) => name.split(".")[0])]);

@@ -42,7 +42,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const appId = env.app.id;
   const decideOptions = () => ({ appSlug, appId, pushWindowMs });
   const { onRevoked } = pages;
-  const receive = createReceiver(probot, { ...options, log, decideOptions, onRevoked });
+  const receive = await createReceiver(probot, { ...options, log, decideOptions, onRevoked });
   const health = options.health ?? createHealth({ queue, log });
   const handler: Handler = async (request, url) => {
     const { pathname } = url;
