@@ -307,11 +307,12 @@ describe.skipIf(!sandbox).each(Object.entries(works))(
       const { steps } = undisturbed;
       const moments = long
         ? Array.from({ length: steps }, (__, n) => ({ steps: n + 1, thenMs: 0 }))
-        : Array.from({ length: 6 }, (__, n) => ({
-            steps: Math.ceil(((n + random()) / 6) * steps),
+        : Array.from({ length: 4 }, (__, n) => ({
+            steps: Math.ceil(((n + random()) / 4) * steps * 0.4),
             thenMs: Math.floor(random() * 60),
           }));
-      const size = long ? 1 : 3;
+      // A job fails for good after five attempts whose worker died.
+      const size = long ? 1 : 4;
       for (let at = 0; at < moments.length; at += size) {
         const { kills, proofs, starts } = await run(moments.slice(at, at + size));
         // Only what was under way at a kill is repeated, and each server tries its sandbox once.

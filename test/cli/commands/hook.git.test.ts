@@ -15,6 +15,7 @@ import {
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { withAgreeingSceptic } from "../../support/agreeing-sceptic.ts";
+import { programEntry } from "../../support/built-program.ts";
 import { type FakeScript, startFakeOpenAi } from "../../support/fake-openai.ts";
 import { GitRepo, TempFolder, testGitEnvironment } from "../../support/git-repo.ts";
 import { type CliRun, runCli, unsetVariables } from "../../support/run-cli.ts";
@@ -28,7 +29,7 @@ const faulty = "def total(items, seen=[]):\n    seen.append(items)\n    return s
 
 const [, vitest = ""] = process.argv;
 beforeAll(() => {
-  process.argv[1] = join(import.meta.dirname, "../../../src/cli.ts");
+  process.argv[1] = programEntry;
   Object.assign(process.env, testGitEnvironment);
 });
 afterAll(() => {
