@@ -28,12 +28,15 @@ const sound = "def total(items):\n    return sum(items)\n";
 const faulty = "def total(items, seen=[]):\n    seen.append(items)\n    return sum(seen)\n";
 
 const [, vitest = ""] = process.argv;
+const environment = { ...process.env };
 beforeAll(() => {
   process.argv[1] = programEntry;
   Object.assign(process.env, testGitEnvironment);
 });
 afterAll(() => {
   process.argv[1] = vitest;
+  for (const name of Object.keys(testGitEnvironment)) delete process.env[name];
+  Object.assign(process.env, environment);
 });
 
 let repo: GitRepo;
