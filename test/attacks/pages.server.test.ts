@@ -435,9 +435,11 @@ describe.skipIf(whyNoChromium !== null)(
         const context = await pages.openAs(login, { javaScriptEnabled: true, bypassCSP, viewport });
         const page = await context.newPage();
         for (const address of addresses()) {
-          await page.goto(address, { waitUntil: "networkidle" });
+          await page.goto(address);
           // What a mouse finds on its way.
           await page.mouse.move(200, 300);
+          // Images and frames have loaded or failed by now; what their ends started is done after the next frame.
+          await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
           const { hit, strange, hosts, text, width } = (await page.evaluate(looked)) as {
             hit: unknown;
             strange: string[];

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createRangeKeeper, type OpenedRange, type RangeKeeper } from "../../src/cli/range-keeper.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 
@@ -11,9 +11,12 @@ let keeper: RangeKeeper;
 beforeAll(() => {
   folder = new TempFolder("keeper");
   // Where ranges are opened, so that what is left of them is seen.
-  process.env.TMPDIR = folder.path;
+  vi.stubEnv("TMPDIR", folder.path);
 });
-afterAll(() => folder.dispose());
+afterAll(() => {
+  vi.unstubAllEnvs();
+  folder.dispose();
+});
 
 beforeEach(async () => {
   repo = GitRepo.create();

@@ -4,8 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
-import { below, stillRunning } from "../support/processes.ts";
-import { shortTimes } from "../support/short-times.ts";
 import { finding, finish, numbers, turn, until } from "./conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
@@ -65,8 +63,7 @@ export async function startKillableApp(env: Record<string, string> = {}): Promis
       onRequest();
       return agreeing.script(body);
     },
-    // A killed server's job runs again when its lease is over.
-    env: { ...shortTimes({ leaseMs: 8_000 }), ...env },
+    env,
   });
   const { app } = all;
   let count = 0;
@@ -88,12 +85,10 @@ export async function startKillableApp(env: Record<string, string> = {}): Promis
       const came = app.github.until(() => Boolean(look()), 500_000).catch(() => {});
       await Promise.race([reached.promise, over, came]);
       await sleep(moment.thenMs);
-      const left = below(app.server.process.pid);
       await app.kill();
       lastWords += app.server.log();
       kills++;
       await app.restart();
-      await until(() => stillRunning(left).length === 0);
     }
     onRequest = () => {};
     await pull.concluded();

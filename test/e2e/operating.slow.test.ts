@@ -10,9 +10,8 @@ import { describe, expect, it } from "vitest";
 import type { AppUnderTest } from "../support/app-under-test.ts";
 import type { ChatRequestBody, FakeAnswer } from "../support/fake-openai.ts";
 import { fullName } from "../support/github-double/model.ts";
-import { below, stillRunning } from "../support/processes.ts";
+import { below, gone } from "../support/processes.ts";
 import type { ServerProcess } from "../support/server-process.ts";
-import { shortTimes } from "../support/short-times.ts";
 import { finding, finish, numbers, onApp, patient, turn, until } from "./conformance-fixture.ts";
 
 const path = "src/numbers.js";
@@ -77,7 +76,7 @@ async function healthcheck(env: Record<string, string | undefined>): Promise<num
 describe("a server under an operator", patient, () => {
   it("A server stops, dies, starts and loses its database for a while, and pays for no turn twice", () => {
     const { seen, script } = slowModel();
-    const env = { ...shortTimes({ leaseMs: 8_000 }), HUNKWISE_METRICS_PORT: "0" };
+    const env = { HUNKWISE_METRICS_PORT: "0" };
     return onApp({ base, head, env, script }, async (app) => {
       await app.send("opened");
       await until(() => seen.thinking === 1);
@@ -86,7 +85,7 @@ describe("a server under an operator", patient, () => {
       expect(await app.server.stop()).toBe(0);
       await until(() => app.reviewRequests.at(-1)?.hungUp === true);
       expect(jobs(app)).toEqual([{ state: "waiting", attempts: 0 }]);
-      await until(() => stillRunning(children).length === 0);
+      await gone(children);
 
       await app.restart();
       await until(() => seen.thinking === 2);

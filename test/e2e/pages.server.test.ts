@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { readEnv } from "../../src/config/env.ts";
 import { startSetup } from "../../src/pages/setup.ts";
@@ -92,6 +92,23 @@ async function csvOf(context: BrowserContext, address: string): Promise<string[]
 const onPage = async <Value>(page: Page, script: string): Promise<Value> =>
   (await page.evaluate(script)) as Value;
 
+/** Clicks on a link; resolves when its page is there. */
+async function follow(page: Page, link: Locator): Promise<void> {
+  const to = (await link.getAttribute("href")) ?? "";
+  await link.click();
+  await page.waitForURL(new URL(to, page.url()).href);
+}
+
+/** The page needs no sideways scrolling in windows of these sizes. */
+async function fits(page: Page, ...sizes: { width: number; height: number }[]): Promise<void> {
+  for (const size of sizes) {
+    await page.setViewportSize(size);
+    // The page is laid out again a moment after its window has another size.
+    const width = () => onPage<number>(page, "document.documentElement.scrollWidth");
+    await expect.poll(width, { message: page.url() }).toBe(size.width);
+  }
+}
+
 /** What a person reaches with the Tab key, in order; each with whether it shows that it has the focus. */
 async function tabThrough(page: Page): Promise<{ at: string; isShown: boolean }[]> {
   await onPage(
@@ -118,6 +135,16 @@ async function tabThrough(page: Page): Promise<{ at: string; isShown: boolean }[
     reached.set(now.at, now);
   }
 }
+
+/** Leaves two rows of each kind in a table: the others differ only in their words, and each takes a check as long as these. */
+const fewRows = `(() => {
+  const seen = {};
+  for (const row of document.querySelectorAll('tbody tr')) {
+    const kind = row.innerHTML.replaceAll(/>[^<]*/g, '>').replaceAll(/ (href|datetime|title)="[^"]*"/g, '');
+    seen[kind] = (seen[kind] ?? 0) + 1;
+    if (seen[kind] > 2) row.remove();
+  }
+})()`;
 
 const focusable = `[...document.querySelectorAll('a[href],button,input:not([type=hidden]),select,summary,[tabindex="0"]')]
   .filter((one) => one.checkVisibility() && one.tabIndex >= 0).map((one) => one.dataset.at)`;
@@ -235,13 +262,13 @@ describe.skipIf(whyNoChromium !== null)(
       const parts = [await ids()];
       const older = page.getByRole("link", { name: "Older" });
       while (await older.isVisible()) {
-        await older.click();
+        await follow(page, older);
         parts.push(await ids());
       }
       const all = parts.flat();
       expect(all).toHaveLength(count("run"));
       expect(new Set(all).size).toBe(all.length);
-      await page.getByRole("link", { name: "Newest" }).click();
+      await follow(page, page.getByRole("link", { name: "Newest" }));
       expect(await ids()).toEqual(parts[0]);
       const [download] = await Promise.all([
         page.waitForEvent("download"),
@@ -263,7 +290,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.getByRole("button", { name: "Show" }).click();
       let rows = await page.locator("tbody tr").count();
       for (const next = page.getByRole("link", { name: "Older" }); await next.isVisible(); ) {
-        await next.click();
+        await follow(page, next);
         rows += await page.locator("tbody tr").count();
         expect(await page.getByLabel("State").inputValue()).toBe("fixed");
       }
@@ -398,15 +425,12 @@ describe.skipIf(whyNoChromium !== null)(
     });
 
     it("All pages fit a phone without scrolling sideways, and a wide screen", async () => {
-      for (const viewport of [narrow, { width: 320, height: 640 }, wide, { width: 1920, height: 1080 }]) {
-        const page = await opened("octocat", { viewport });
-        for (const address of [...addresses(), "/login"]) {
-          await page.goto(address);
-          const width = await onPage<number>(page, "document.documentElement.scrollWidth");
-          expect([address, width]).toEqual([address, viewport.width]);
-        }
-        await page.context().close();
+      const page = await opened("octocat");
+      for (const address of [...addresses(), "/login"]) {
+        await page.goto(address);
+        await fits(page, narrow, { width: 320, height: 640 }, wide, { width: 1920, height: 1080 });
       }
+      await page.context().close();
     });
 
     it("No table needs sideways scrolling on a wide screen", async () => {
@@ -455,6 +479,7 @@ describe.skipIf(whyNoChromium !== null)(
       const page = await opened("octocat", { viewport: wide });
       for (const address of addresses()) {
         await page.goto(address);
+        await onPage(page, fewRows);
         const reached = await tabThrough(page);
         const wanted = await onPage<string[]>(page, focusable);
         expect([address, reached.map((one) => one.at)]).toEqual([address, wanted]);
@@ -502,10 +527,8 @@ describe.skipIf(whyNoChromium !== null)(
           "https://hunkwise.example.com/api/github/webhooks",
         );
         for (const [viewport, colorScheme] of looks) {
-          await page.setViewportSize(viewport);
           await page.emulateMedia({ colorScheme });
-          // The page is laid out again a moment after its window has another size.
-          await expect.poll(() => onPage(page, "document.documentElement.scrollWidth")).toBe(viewport.width);
+          await fits(page, viewport);
           if (javaScriptEnabled) expect(await seriousIssues(page)).toEqual([]);
         }
         await context.close();
@@ -521,6 +544,7 @@ describe.skipIf(whyNoChromium !== null)(
         const visited = login === operatorLogin ? ["/", "/health", "/findings"] : [...addresses(), "/login"];
         for (const address of visited) {
           await page.goto(address);
+          await onPage(page, fewRows);
           for (const [viewport, colorScheme] of looks) {
             await page.setViewportSize(viewport);
             await page.emulateMedia({ colorScheme });
@@ -541,24 +565,19 @@ describe.skipIf(whyNoChromium !== null)(
       const open = "SELECT repository, pull, key FROM finding WHERE state = 'open' AND place = 'comment'";
       const sql = `UPDATE finding_text SET path = :path, title = :title WHERE (repository, pull, key) IN (${open})`;
       pages.write([sql], words);
-      for (const login of ["octocat", operatorLogin])
-        for (const viewport of [
-          { width: 320, height: 640 },
-          { width: 360, height: 740 },
-        ]) {
-          const page = await opened(login, { viewport });
-          await page.goto("/findings?state=open");
-          const found = await page
-            .locator("a[href^='/findings/']")
-            .evaluateAll((all) => all.map((one) => one.getAttribute("href")));
-          expect(found.length > 0).toBe(login === "octocat");
-          for (const address of ["/findings", ...found.slice(0, 3), ...addresses()]) {
-            await page.goto(address!);
-            const width = await onPage<number>(page, "document.documentElement.scrollWidth");
-            expect([address, width]).toEqual([address, viewport.width]);
-          }
-          await page.context().close();
+      for (const login of ["octocat", operatorLogin]) {
+        const page = await opened(login);
+        await page.goto("/findings?state=open");
+        const found = await page
+          .locator("a[href^='/findings/']")
+          .evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+        expect(found.length > 0).toBe(login === "octocat");
+        for (const address of [...found.slice(0, 3), ...addresses()]) {
+          await page.goto(address!);
+          await fits(page, { width: 320, height: 640 }, { width: 360, height: 740 });
         }
+        await page.context().close();
+      }
     });
   },
 );

@@ -102,7 +102,6 @@ const kinds: [name: string, kind: () => FaultKind, steps: readonly Step[]][] = [
 ];
 const cases = kinds.flatMap(([what, kind, steps]) => steps.map((step) => ({ what, kind, step })));
 
-// Runs before the others: a dead server's job is taken over half a minute later, and they can use that time.
 describe.concurrent("a review beside faults", patient, () => {
   const start = (script: Parameters<typeof startApp>[0]["script"]) =>
     startApp({ base, head, ...(script ? { script } : {}) });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ChatRequestBody, FakeAnswer } from "../support/fake-openai.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { below, stillRunning } from "../support/processes.ts";
+import { below, gone } from "../support/processes.ts";
 import { shortTimes } from "../support/short-times.ts";
 import { finding, finish, numbers, onApp, turn, until } from "./conformance-fixture.ts";
 import { type SharedApp, startSharedApp } from "./shared-app.ts";
@@ -40,7 +40,7 @@ describe("a server that gets the stop signal after any of the requests of a revi
       isOver = pull.check()?.status === "completed";
       const children = below(app.server.process.pid);
       expect(await app.server.stop()).toBe(0);
-      await until(() => stillRunning(children).length === 0);
+      await gone(children);
       await app.restart();
       await pull.concluded();
       await pull.of.idle();

@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type LaterRounds, withAgreeingSceptic } from "./agreeing-sceptic.ts";
 import type { FakeOpenAi, FakeRequest, FakeScript } from "./fake-openai.ts";
 import { startFakeOpenAi } from "./fake-openai.ts";
@@ -11,6 +13,8 @@ import {
   reviewCommentPayload,
 } from "./github-double/payloads.ts";
 import { createScenario, type Scenario, type ScenarioOptions } from "./github-double/scenario.ts";
+import { query } from "./postgres.ts";
+import { below, gone } from "./processes.ts";
 import { type ServerProcess, startServerProcess, startWorkerProcess } from "./server-process.ts";
 import { shortTimes } from "./short-times.ts";
 
@@ -22,7 +26,10 @@ export interface AppUnderTest extends Scenario {
   readonly server: ServerProcess;
   /** Sends SIGKILL to the server; resolves when it is dead. */
   kill(): Promise<void>;
-  /** Starts another server on the same data folder, after a kill or a stop. */
+  /**
+   * Starts another server on the same data folder, after a kill or a stop. After a kill, it resolves when all that the dead server started
+   * has ended, and the leases of its jobs are over then: a test does not wait for the half minute of a lease.
+   */
   restart(): Promise<void>;
   killAndRestart(): Promise<void>;
   /** Starts a worker on the same data folder; it stops together with the rest. */
@@ -94,6 +101,20 @@ export async function startApp({
   };
   let server = await startServerProcess(serverEnv);
   const workers: ServerProcess[] = [];
+  let killed: { pid: number | undefined; children: string[] } | null = null;
+  const kill = async () => {
+    const { pid } = server.process;
+    killed = { pid, children: below(pid) };
+    await server.kill();
+  };
+  const databaseUrl = env?.DATABASE_URL ?? null;
+  const restart = async () => {
+    server = await startServerProcess(serverEnv);
+    if (killed === null) return;
+    await gone(killed.children);
+    await endLeases(killed.pid, databaseUrl, data.path);
+    killed = null;
+  };
   const { github, pull, repository, people, webhookSecret } = scenario;
   const target = () => ({ url: server.webhookUrl, secret: webhookSecret });
 
@@ -102,13 +123,11 @@ export async function startApp({
     get server() {
       return server;
     },
-    kill: () => server.kill(),
-    async restart() {
-      server = await startServerProcess(serverEnv);
-    },
+    kill,
+    restart,
     async killAndRestart() {
-      await server.kill();
-      server = await startServerProcess(serverEnv);
+      await kill();
+      await restart();
     },
     async addWorker(more = {}) {
       const worker = await startWorkerProcess({ ...serverEnv, ...more });
@@ -120,7 +139,7 @@ export async function startApp({
       return model?.requests.filter(({ body }) => agreeing?.isReview(body)) ?? [];
     },
     dataFolder: data.path,
-    databaseUrl: env?.DATABASE_URL ?? null,
+    databaseUrl,
     async send(action, id) {
       const payload = await pullRequestPayload(github.state, action, pull);
       return (await deliver(github.state, "pull_request", payload, { ...target(), ...(id ? { id } : {}) }))
@@ -150,4 +169,13 @@ export async function startApp({
       await github.close();
     },
   };
+}
+
+/** Ends the leases of a dead worker's jobs, as time would. */
+async function endLeases(pid: number | undefined, databaseUrl: string | null, dataFolder: string) {
+  // A worker's name is its host, its process and a random part.
+  const sql = `UPDATE job SET lease_until = ${Date.now()} WHERE state = 'active' AND worker LIKE '% ${pid} %'`;
+  if (databaseUrl !== null) return void (await query(databaseUrl, sql));
+  using database = new DatabaseSync(join(dataFolder, "queue.db"), { timeout: 10_000 });
+  database.exec(sql);
 }

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** A running process, as the system reports it. */
 interface Running {
@@ -20,6 +21,11 @@ export function below(pid: number | undefined): string[] {
 export function stillRunning(names: readonly string[]): string[] {
   const now = new Set(running().map(nameOf));
   return names.filter((name) => now.has(name));
+}
+
+/** Resolves when none of these processes runs any more. */
+export async function gone(names: readonly string[]): Promise<void> {
+  while (stillRunning(names).length > 0) await sleep(20);
 }
 
 const nameOf = ({ pid, start }: Running) => `${pid} ${start}`;

@@ -15,6 +15,7 @@ import {
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { withAgreeingSceptic } from "../../support/agreeing-sceptic.ts";
+import { programEntry } from "../../support/built-program.ts";
 import { type FakeScript, startFakeOpenAi } from "../../support/fake-openai.ts";
 import { GitRepo, TempFolder, testGitEnvironment } from "../../support/git-repo.ts";
 import { type CliRun, runCli, unsetVariables } from "../../support/run-cli.ts";
@@ -27,12 +28,15 @@ const sound = "def total(items):\n    return sum(items)\n";
 const faulty = "def total(items, seen=[]):\n    seen.append(items)\n    return sum(seen)\n";
 
 const [, vitest = ""] = process.argv;
+const environment = { ...process.env };
 beforeAll(() => {
-  process.argv[1] = join(import.meta.dirname, "../../../src/cli.ts");
+  process.argv[1] = programEntry;
   Object.assign(process.env, testGitEnvironment);
 });
 afterAll(() => {
   process.argv[1] = vitest;
+  for (const name of Object.keys(testGitEnvironment)) delete process.env[name];
+  Object.assign(process.env, environment);
 });
 
 let repo: GitRepo;

@@ -335,7 +335,7 @@ describe("other analyzers", () => {
         own += found.own;
         named += found.warnings.length;
       }),
-      { numRuns: long ? 200 : 10, seed: long ? Date.now() % 2 ** 31 : 7, endOnFailure: true },
+      { numRuns: long ? 200 : 6, seed: long ? Date.now() % 2 ** 31 : 7, endOnFailure: true },
     );
     expect(own).toBeGreaterThan(0);
     expect(named).toBeGreaterThan(0);
