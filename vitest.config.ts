@@ -9,7 +9,7 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cach
  *
  * - `*.test.ts` starts no program. These files share a process, because loading the code takes longer than most of their tests,
  *   and leave nothing behind in it.
- * - `*.git.test.ts` starts git, ripgrep or another program. These files share a process too.
+ * - `*.git.test.ts` starts git, ripgrep or another program.
  * - `*.server.test.ts` starts whole servers or a database.
  * - `*.slow.test.ts` takes minutes: floods, long kills, oracles over many cases. Only `npm run test:slow` runs them.
  */
@@ -45,17 +45,7 @@ export default defineConfig({
     // Children that tests start, and writes that the App spaces out, leave a core idle at times.
     maxWorkers: 3,
     projects: [
-      ...tiers.slice(1).map((name) => ({ extends: true as const, test: { name, include: [tier(name)] } })),
-      {
-        extends: true,
-        test: {
-          name: "git",
-          include: [tier("git")],
-          isolate: false,
-          // Starting git copies the page tables of this process: a small one starts it faster.
-          execArgv: ["--max-semi-space-size=2"],
-        },
-      },
+      ...tiers.map((name) => ({ extends: true as const, test: { name, include: [tier(name)] } })),
       {
         extends: true,
         test: {
