@@ -5,8 +5,8 @@ import { parseEnv } from "node:util";
 import { z } from "zod";
 import { AppError, errorLine } from "../core/errors.ts";
 import { cacheFolder, dataFolder, environmentsFolder, ownFolder } from "./folders.ts";
+import { isRetired } from "./retired-names.ts";
 import {
-  classicAzure,
   defaultClaude,
   defaultContextTokens,
   defaultModel,
@@ -461,7 +461,7 @@ const localNames = namesWith("local");
 
 /** Variables of the server are ignored: a developer's shell sets `PORT` and `DATABASE_URL` for other programs. Throws `config_invalid`. */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
-  const isRead = (name: string) => localNames.has(name.toUpperCase()) || classicAzure.has(name);
+  const isRead = (name: string) => localNames.has(name.toUpperCase()) || isRetired(name);
   const own = Object.fromEntries(Object.entries(raw).filter(([name]) => isRead(name)));
   const { env, faults } = inspectEnv(own);
   requireNone(faults, raw);

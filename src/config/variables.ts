@@ -4,6 +4,7 @@ import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { reachOfHost } from "../core/egress.ts";
 import { AppError } from "../core/errors.ts";
+import { retiredIn, retiredNames } from "./retired-names.ts";
 
 export const protocolNames = ["auto", "native", "text"] as const;
 export const effortNames = ["minimal", "low", "medium", "high"] as const;
@@ -476,10 +477,10 @@ export function parseVariables(raw: RawEnv): { given: Variables; faults: Variabl
     const value = (raw[name] ?? (name.endsWith("_PROXY") ? raw[name.toLowerCase()] : undefined))?.trim();
     return value ? [[name, value] as const] : [];
   });
-  const classic = ofClassicAzure(raw);
+  const retired = faultsOfRetired(raw);
   const values = new Map(entries);
   const { success, data, error } = Variables.safeParse(Object.fromEntries(values));
-  if (success) return { given: data, faults: classic };
+  if (success) return { given: data, faults: retired };
   const issues = new Map(error.issues.map((issue) => [String(issue.path[0]), issue.message]));
   const faults = [...issues].map(([name, message]) => {
     const value = secretNames.has(name) ? "" : `, not ${JSON.stringify(values.get(name))}`;
@@ -488,21 +489,15 @@ export function parseVariables(raw: RawEnv): { given: Variables; faults: Variabl
     });
   });
   const right = entries.filter(([name]) => !issues.has(name));
-  return { given: Variables.parse(Object.fromEntries(right)), faults: [...faults, ...classic] };
+  return { given: Variables.parse(Object.fromEntries(right)), faults: [...faults, ...retired] };
 }
 
-/** Settings of Azure's classic API, and what holds instead. */
-export const classicAzure: ReadonlyMap<string, string> = new Map([
-  ["AZURE_OPENAI_DEPLOYMENT", "HUNKWISE_MODEL names the deployment"],
-  ["OPENAI_API_VERSION", "Azure is asked through its v1 API, which has no versions"],
-]);
-
-/** A setting that does nothing is worse than one that is refused. Without an endpoint at Azure, these are for other programs. */
-function ofClassicAzure(raw: RawEnv): VariableFault[] {
-  const set = [...classicAzure].filter(([name]) => raw.AZURE_OPENAI_ENDPOINT?.trim() && raw[name]?.trim());
-  const remedy = "Remove it from the environment or from .env.";
-  return set.map(([name, why]) => new VariableFault(name, `${name} is no setting: ${why}`, { remedy }));
-}
+/** A setting that does nothing is worse than one that is refused. */
+const faultsOfRetired = (raw: RawEnv): VariableFault[] =>
+  retiredIn(raw).map((name) => {
+    const remedy = "Remove it from the environment or from .env.";
+    return new VariableFault(name, `${name} is no longer a setting: ${retiredNames[name]}`, { remedy });
+  });
 
 const known: ReadonlySet<string> = new Set(Object.keys(Variables.shape));
 
