@@ -16,7 +16,7 @@ file=$(mktemp "${folder}/$(date +%s%N)-XXXXXX")
 { printf '%s\\0' "$PWD"; for one in "$@"; do printf '%s\\0' "$one"; done; } > "$file.argv"
 env -0 > "$file.env"
 case " $* " in
-*" cat-file "*) tee "$file.input" | "${gitPath}" "$@" ;;
+*" cat-file "*|*" --index-info "*) tee "$file.input" | "${gitPath}" "$@" ;;
 *) exec "${gitPath}" "$@" ;;
 esac
 `;
@@ -65,6 +65,8 @@ export interface ReplayOptions {
 export async function replayGit({ record, repo, temp }: ReplayOptions): Promise<number> {
   await using range = await openLocalRange({ repo, base: "main", head: "topic", gitPath, tempDir: temp });
   const folder = dirname(range.place.gitDir);
+  // A search writes the head's files there.
+  mkdirSync(join(folder, "files"), { recursive: true });
   const here = (text: string) => text.replaceAll(/[^\0=\s]*\/hunkwise-range-[A-Za-z0-9]{6}/g, folder);
   let total = 0;
   for (const { args, cwd, env, ...command } of record) {
