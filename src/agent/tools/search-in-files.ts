@@ -523,7 +523,7 @@ async function execute(input: SearchInput, context: ToolContext, signal: AbortSi
   const query = queryOf(input, path, context);
   const hits = await search(query, context, signal);
   const output = outputOf(hits, input);
-  const further = await beyond(hits, query, context, signal);
+  const further = input.max_results > DEFAULT_RESULTS ? [] : await beyond(hits, query, context, signal);
   factsByOutput.set(output, await gatherFacts(hits, further, input, context, signal));
   const { command, returnCode: return_code, stderr } = hits.program;
   const isLatin1 =
