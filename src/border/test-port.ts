@@ -103,7 +103,7 @@ export function createTestPort({
 const ofRunners =
   /(?:^|\/)(?:conftest\.py|pytest\.ini|__mocks__\/.+|(?:vitest?|jest|mocha|ava|karma)\.[\w.-]+|\.mocharc[\w.]*)$/;
 
-/** `after` with tests, their helpers and settings of runners as in `before`: whoever changes those could decide how a test ends. */
+/** `after` with tests, their helpers and settings of runners as in `before`: a change of those could decide how a test ends. */
 function withTestsOf<Entry>(
   before: ReadonlyMap<string, Entry>,
   after: ReadonlyMap<string, Entry>,

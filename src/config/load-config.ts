@@ -246,7 +246,7 @@ const organizationRefusal = (path: string, why: string, cause?: unknown) =>
     cause,
   });
 
-/** A file that whoever starts a review names instead of the repository's. Throws `config_invalid` if it is not valid. */
+/** A file that the person who starts a review names instead of the repository's. Throws `config_invalid` if it is not valid. */
 export function parseGivenConfig(file: string, text: string): RepoConfig {
   const parsed = parseRepoConfig(text);
   if (parsed.ok) return withoutPolicy(parsed.config);

@@ -3,7 +3,7 @@ import { atLeast, Severity } from "../core/finding.ts";
 import { type EffectiveConfig, Effort, isEnforced, mostGuidance } from "./repo-config.ts";
 
 /**
- * What whoever starts a review asks for. It is trusted like the configuration, and goes before the repository's files, but not before what the
+ * What the person who starts a review asks for. It is trusted like the configuration, and goes before the repository's files, but not before what the
  * organisation enforces.
  */
 export const Overrides = z.strictObject({

@@ -94,7 +94,7 @@ async function work(
     worker = await app.startWorker();
     const { keepReconciling } = await import("../../server/jobs/reconcile/reconcile.ts");
     const everyMs = env.times.reconcileEveryMs;
-    // Nobody awaits its end: an unresponsive database would delay that of the process.
+    // Not awaited: an unresponsive database would delay the end of the process.
     void keepReconciling({ queue, notes, everyMs, onEnqueued: worker.wake, log: app.log }, signal);
     const place = env.databaseUrl === null ? env.dataDir : "Postgres";
     app.log.info(`Working with ${env.concurrency} jobs at a time on ${place}`);
