@@ -188,7 +188,7 @@ describe("a server without a place to write but its data and /tmp, as nobody", (
     const line = sandboxIn(containerWith(data.path, container));
     expect(line).toMatch(/^warn sandbox none: fixes run no commands, because /);
     expect(line).toContain(
-      "This container may not create namespaces: start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`",
+      "A container needs `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`",
     );
   });
 
