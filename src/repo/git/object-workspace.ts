@@ -7,12 +7,13 @@ import { attributeValue, type LinguistAttributes } from "../diff/origin.ts";
 import { CatFile } from "./cat-file.ts";
 import { readLog } from "./commits.ts";
 import { fileStart } from "./confined-file.ts";
+import { byPath, indexRecords, lendWorkTree } from "./lent-work-tree.ts";
 import { isWritable, markerPath, nameBytes, quotePath } from "./names.ts";
 import { blobSizes, listEntries, MAX_LISTING_BYTES } from "./object-listing.ts";
 import { blobHunks, patchOf, type ReadChange, readChange } from "./patches.ts";
 import { isObjectName, runGit, streamGit } from "./run-git.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
-import { MAX_SEARCHED_BYTES, searchTree, startsBinary } from "./search.ts";
+import { MAX_SEARCHED_BYTES, mergeHits, searchTarget, searchTree, startsBinary } from "./search.ts";
 import {
   type Change,
   type Commit,
@@ -77,12 +78,6 @@ export async function baseAttributes(
     await removeFolder(folder);
   }
 }
-
-/** As `git update-index -z --index-info` reads them. */
-const indexRecords = (entries: readonly TreeEntry[]) =>
-  Buffer.concat(
-    entries.flatMap(({ path, mode, oid }) => [Buffer.from(`${mode} ${oid}\t`), nameBytes(path), NUL]),
-  );
 
 /** Files beyond this size are not read: 20 MB. */
 export const MAX_BLOB_BYTES = 20 * 1024 * 1024;
@@ -224,23 +219,26 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     return await twice(() => searchTree({ root, tree, isBinary }, query, signal));
   }
 
-  /** Writes the regular files to a temporary folder, without names that a disk or a search misreads. Rejects with `too_large` before it writes. */
+  /** Where the head's files are searched. */
   protected async searchedFolder(tree: ReadonlyMap<string, TreeEntry>): Promise<string> {
+    return await this.writeFiles(searchable(tree));
+  }
+
+  /** Writes regular files to a temporary folder. Rejects with `too_large` before it writes. */
+  protected async writeFiles(entries: readonly TreeEntry[]): Promise<string> {
     const { gitDir } = this.#place;
-    const regular = [...tree.values()].filter(({ path, mode }) => mode.startsWith("100") && isWritable(path));
     const sizes = await blobSizes(
       { git: this.#place, gitDir },
-      regular.map(({ oid }) => oid),
+      entries.map(({ oid }) => oid),
     );
-    const searched = regular.filter(({ oid }) => (sizes.get(oid) ?? 0) <= MAX_SEARCHED_BYTES);
+    const searched = entries.filter(({ oid }) => (sizes.get(oid) ?? 0) <= MAX_SEARCHED_BYTES);
     const bytes = searched.reduce((sum, { oid }) => sum + (sizes.get(oid) ?? 0), 0);
     if (bytes > MAX_SCRATCH_BYTES)
       throw new AppError(
         "too_large",
         `The files at the head have ${bytes} bytes, but at most ${MAX_SCRATCH_BYTES} can be searched`,
       );
-    const scratch = await makeTempFolder(tmpdir());
-    this.#scratch.push(scratch);
+    const scratch = await this.newFolder();
     const [root, indexFile] = [join(scratch, "files"), join(scratch, "index")];
     await mkdir(root, { recursive: true });
     const command = { git: this.#place, gitDir, indexFile, workTree: root, timeoutMs: CHECKOUT_MS };
@@ -250,6 +248,13 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     return root;
   }
 
+  /** A temporary folder that is removed with this workspace. */
+  protected async newFolder(): Promise<string> {
+    const scratch = await makeTempFolder(tmpdir());
+    this.#scratch.push(scratch);
+    return scratch;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     // Ends a process that is still printing patches.
     this.#disposed.abort();
@@ -257,6 +262,10 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     for (const folder of this.#scratch) await removeFolder(folder);
   }
 }
+
+/** The regular files without names that a disk or a search misreads. */
+const searchable = (tree: ReadonlyMap<string, TreeEntry>) =>
+  [...tree.values()].filter(({ path, mode }) => mode.startsWith("100") && isWritable(path));
 
 /** Repeats a read once if its program was killed: otherwise the review would continue with incomplete data, and look like any other. */
 async function twice<Value>(read: () => Promise<Value>): Promise<Value> {
@@ -287,7 +296,8 @@ export function memo() {
 
 /** Opens a range for reading. Dispose of it: it keeps one git process for reading blobs, and maybe files in a temporary folder. */
 export function openWorkspace(place: RevisionPlace): Workspace & AsyncDisposable {
-  return place.isCheckedOut ? new CheckoutWorkspace(place) : new ObjectWorkspace(place);
+  if (place.isCheckedOut) return new CheckoutWorkspace(place);
+  return place.isWorkTree ? new WorkTreeWorkspace(place) : new ObjectWorkspace(place);
 }
 
 /** Reads files from the disk, which costs less than git. */
@@ -300,3 +310,53 @@ class CheckoutWorkspace extends ObjectWorkspace {
     return this.root;
   }
 }
+
+/** Searches the user's work tree where it has the head's bytes, and copies of the other files: copies of all of them take long. */
+class WorkTreeWorkspace extends ObjectWorkspace {
+  readonly #place: RevisionPlace;
+  #lent: ReturnType<WorkTreeWorkspace["lend"]> | undefined;
+
+  constructor(place: RevisionPlace) {
+    super(place);
+    this.#place = place;
+  }
+
+  override async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
+    const tree = await this.tree("head");
+    const { covers } = searchTarget(tree, query);
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      this.#lent ??= this.lend(tree);
+      const lent = await this.#lent.catch(() => null);
+      if (lent === null) break;
+      const { folder, places } = lent;
+      const covering = places.filter((place) => [...place.tree.keys()].some(covers));
+      // A link or a submodule: ripgrep still reports problems of the query.
+      const searched = covering.length === 0 ? [{ root: folder, tree }] : covering;
+      const found = await twice(() => Promise.all(searched.map((one) => searchTree(one, query, signal))));
+      const [only] = found;
+      if (await lent.isStill()) return found.length === 1 && only ? only : mergeHits(found, query);
+      // The user has edited files meanwhile.
+      this.#lent = undefined;
+    }
+    return await super.search(query, signal);
+  }
+
+  private async lend(tree: ReadonlyMap<string, TreeEntry>) {
+    const { gitDir, root: workTree } = this.#place;
+    const folder = await this.newFolder();
+    const lent = await lendWorkTree({
+      git: this.#place,
+      gitDir,
+      workTree,
+      entries: searchable(tree),
+      folder,
+    });
+    const places = [lent.place];
+    if (lent.missing.length > 0)
+      places.push({ root: await this.writeFiles(lent.missing), tree: byPath(lent.missing) });
+    return { folder, places, isStill: lent.isStill };
+  }
+}
+
+/** After that, somebody edits files faster than they can be searched. */
+const MOST_ATTEMPTS = 3;

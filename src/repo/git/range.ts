@@ -333,9 +333,9 @@ async function opened(
 ) {
   const { git, gitDir, source, signal } = opening;
   await requireWhole(opening, shas);
-  const root = source.workTree ?? source.gitDir;
+  const [root, isWorkTree] = [source.workTree ?? source.gitDir, source.workTree !== null];
   const withheld = [...(await namedLikeSecrets(opening, shas)), ...captured];
-  const place: RevisionPlace = { ...git, gitDir, root, isCheckedOut: false, shas, withheld };
+  const place: RevisionPlace = { ...git, gitDir, root, isCheckedOut: false, isWorkTree, shas, withheld };
   const behind = await commitsBehind(place, signal);
   return { ...rest, place, behind, workTree: source.workTree, uncommitted: uncommitted ?? null };
 }

@@ -10,11 +10,13 @@ import { byNul, LineSplitter, runProcess } from "./run-process.ts";
 import type { LineMatch, SearchHits, SearchQuery, TreeEntry } from "./workspace.ts";
 
 /** A folder with files, and the tree with the files that count. */
-interface SearchPlace {
+export interface SearchPlace {
   root: string;
   tree: ReadonlyMap<string, TreeEntry>;
   /** Default: {@link startsBinary}. */
   isBinary?: ((path: string) => boolean) | undefined;
+  /** Of a work tree with more than the tree, in which git has found no link on the way to these files: lists what is passed over. */
+  ignoreFile?: string | undefined;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -34,9 +36,9 @@ export async function searchTree(
 ): Promise<SearchHits> {
   const { isBinary = (path: string) => startsBinary(place.root, path) } = place;
   const { start, covers, flat } = whereToLook(place.tree, query);
-  if (start !== undefined) requireNoLink(place.root, start);
+  if (start !== undefined && place.ignoreFile === undefined) requireNoLink(place.root, start);
   const { filePattern, fileType, wants: allows = () => true } = query;
-  const walk = flat ? ["--max-depth=1"] : [];
+  const walk = [...(flat ? ["--max-depth=1"] : []), ...passingOver(place.ignoreFile)];
   // ripgrep ignores the type for a file whose name matches a glob.
   const ofType =
     filePattern === undefined || fileType === undefined
@@ -58,6 +60,32 @@ export async function searchTree(
     if (!found.limited) return mergeHits([found], query);
   }
   return await search(query, { ...run, args: ["--sort=path", ...args] });
+}
+
+const passingOver = (ignoreFile: string | undefined) =>
+  ignoreFile === undefined ? [] : [`--ignore-file=${ignoreFile}`];
+
+/** The files of a folder that are binary by {@link looksBinary}, in one pass. */
+export async function binaryFiles(root: string, ignoreFile: string): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  let path = "";
+  const pieces = new LineSplitter((piece, end) => {
+    if (end === NUL) path = keyOf(piece);
+    else if (Number.parseInt(piece.toString("latin1"), 10) < BINARY_PROBE_BYTES) found.add(path);
+    return undefined;
+  }, pathThenLine);
+  const print = ["--null", "--with-filename", "--byte-offset", "--only-matching", "--no-line-number"];
+  // The first NUL of a file and the rest of its line, of which nothing is printed but the place.
+  const first = [
+    "--text",
+    "--encoding=none",
+    "--max-count=1",
+    "--replace=",
+    String.raw`--regexp=(?-u)\x00[^\n]*`,
+  ];
+  const args = [...obeysNoFile, ...passingOver(ignoreFile), ...print, ...first, "--", target(undefined)];
+  await runRipgrep({ root, args, signal: undefined }, (chunk) => pieces.push(chunk));
+  return found;
 }
 
 /** ripgrep follows no link below a folder, but it would follow one as its start. */
@@ -225,7 +253,7 @@ async function searchFiles({ mode, maxResults }: SearchQuery, run: SearchRun): P
 
 /** Runs ripgrep in a folder; `limited` if it was stopped early. Exit code 1 means "nothing found". */
 async function runRipgrep(
-  { root, args, signal }: Pick<SearchRun, "root" | "args" | "signal">,
+  { root, args, signal }: Pick<SearchRun, "root" | "args"> & { signal: AbortSignal | undefined },
   onStdout: (chunk: Buffer) => "stop" | undefined,
 ): Promise<Pick<SearchHits, "limited" | "program">> {
   if (args.some((argument) => argument.includes("\0"))) {

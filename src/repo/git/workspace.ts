@@ -160,6 +160,8 @@ export const RevisionPlace = z.strictObject({
   root: z.string(),
   /** Whether `root` is a checkout with exactly the head's files; else they are read from git's objects. */
   isCheckedOut: z.boolean(),
+  /** Whether `root` is a work tree that its user goes on editing. */
+  isWorkTree: z.boolean().optional(),
   /** An empty folder that is the HOME of every git process. */
   emptyHome: z.string(),
   shas: Shas,
