@@ -65,8 +65,6 @@ export interface ReplayOptions {
 export async function replayGit({ record, repo, temp }: ReplayOptions): Promise<number> {
   await using range = await openLocalRange({ repo, base: "main", head: "topic", gitPath, tempDir: temp });
   const folder = dirname(range.place.gitDir);
-  // A search writes the head's files there.
-  mkdirSync(join(folder, "files"), { recursive: true });
   const here = (text: string) => text.replaceAll(/[^\0=\s]*\/hunkwise-range-[A-Za-z0-9]{6}/g, folder);
   let total = 0;
   for (const { args, cwd, env, ...command } of record) {

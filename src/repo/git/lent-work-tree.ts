@@ -40,20 +40,20 @@ interface LendOptions {
 /** git reads each file once to compare it. Afterwards it compares sizes and times, and reads those that leave a doubt. */
 export async function lendWorkTree(options: LendOptions): Promise<LentWorkTree> {
   const { entries, folder, ...place } = options;
-  const command = { ...place, indexFile: join(folder, "lent"), timeoutMs: TIMEOUT_MS };
-  const compare = { ...command, what: "compare the work tree" };
-  const [input, index, refresh] = [indexRecords(entries), "update-index", ["-q", "--refresh"]];
+  const where = { ...place, indexFile: join(folder, "lent"), config, timeoutMs: TIMEOUT_MS };
+  const compare = { ...where, what: "compare the work tree" };
+  const [input, index] = [indexRecords(entries), "update-index"];
   await runGit({ ...compare, args: [index, "-z", "--index-info"], input });
-  await runGit({ ...compare, args: [index, ...refresh], expectedExits: [0, 1] });
-  const different = async () => {
-    const args = ["-c", "core.fileMode=false", "diff-files", "-z", "--name-only"];
-    return splitNul((await runGit({ ...compare, args })).stdout, decodeName);
-  };
+  // Exits with 1 if a file differs.
+  const refreshed = await runGit({ ...compare, args: [index, "--refresh"], expectedExits: [0, 1] });
+  const different = async () =>
+    splitNul((await runGit({ ...compare, args: ["diff-files", "-z", "--name-only"] })).stdout, decodeName);
   const args = ["ls-files", "-z", "--others", "--directory"];
-  const others = (await runGit({ ...command, what: "list untracked files", args })).stdout;
+  const others = (await runGit({ ...where, what: "list untracked files", args })).stdout;
   const ignoreFile = join(folder, "others");
   await writeFile(ignoreFile, ignoreLines(splitRecords(others)));
-  const [differing, binary] = await Promise.all([different(), binaryFiles(place.workTree, ignoreFile)]);
+  const differing = refreshed.exitCode === 0 ? [] : await different();
+  const binary = await binaryFiles(place.workTree, ignoreFile);
   const isMissing = new Set(differing);
   const lent = entries.filter(({ path }) => !isMissing.has(path));
   return {
@@ -69,6 +69,7 @@ export async function lendWorkTree(options: LendOptions): Promise<LentWorkTree> 
 }
 
 const TIMEOUT_MS = 600_000;
+const config = [["core.fileMode", "false"]] as const;
 
 /** Lines of a `.gitignore` that each match one path. They only save time, so a name that no line can hold gets none. */
 const ignoreLines = (names: readonly Buffer[]) =>

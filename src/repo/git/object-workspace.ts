@@ -334,7 +334,10 @@ class WorkTreeWorkspace extends ObjectWorkspace {
       const searched = covering.length === 0 ? [{ root: folder, tree }] : covering;
       const found = await twice(() => Promise.all(searched.map((one) => searchTree(one, query, signal))));
       const [only] = found;
-      if (await lent.isStill()) return found.length === 1 && only ? only : mergeHits(found, query);
+      // Places that are cut off claim nothing about other files, and the files at them are read from the head.
+      const isPassing = query.onlyPlaces === true && found.some(({ limited }) => limited);
+      if (isPassing || (await lent.isStill()))
+        return found.length === 1 && only ? only : mergeHits(found, query);
       // The user has edited files meanwhile.
       this.#lent = undefined;
     }
