@@ -47,11 +47,12 @@ export async function baseAttributes(
   place: ObjectPlace,
   paths: readonly string[],
   timeoutMs = TIME_LIMIT_MS,
+  listed: ReturnType<Workspace["tree"]> = listEntries({ git: place, gitDir: place.gitDir }, place.shas.base),
 ): Promise<Map<string, LinguistAttributes>> {
   const matched = paths.filter((path) => !isTooDeep(path));
-  const rules = [
-    ...(await listEntries({ git: place, gitDir: place.gitDir }, place.shas.base)).values(),
-  ].filter(({ path, mode }) => basename(path) === ".gitattributes" && mode.startsWith("100"));
+  const rules = [...(await listed).values()].filter(
+    ({ path, mode }) => basename(path) === ".gitattributes" && mode.startsWith("100"),
+  );
   if (rules.length === 0) return new Map(paths.map((path) => [path, { generated: null, vendored: null }]));
   const folder = await makeTempFolder(tmpdir());
   try {
@@ -178,7 +179,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   }
 
   linguistAttributes(paths: readonly string[]): Promise<ReadonlyMap<string, LinguistAttributes>> {
-    return twice(() => baseAttributes(this.#place, paths));
+    return twice(() => baseAttributes(this.#place, paths, TIME_LIMIT_MS, this.tree("base")));
   }
 
   async patch(change: Change, contextLines: number): Promise<string> {
