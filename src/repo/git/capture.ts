@@ -52,7 +52,7 @@ const MAX_UNTRACKED = 10_000;
 const MAX_UNTRACKED_BYTES = 1024 * 1024;
 
 /**
- * Like `copyIndex`, but git may lack an index or a commit, and compares and ignores files as the user's own git does. Of the user's
+ * Copies the index of a work tree to compare and ignore files as the user's own git does. git may lack an index or a commit. Of the user's
  * configuration only settings count that cannot run anything.
  */
 export async function openForCapture(
@@ -60,7 +60,7 @@ export async function openForCapture(
   source: LocalRepository,
   { indexDir, headSha, user, reports = [] }: CapturePlace,
 ): Promise<ForCapture> {
-  const index = await copyIndex(git, source, { indexDir, headSha, capturedBy: user });
+  const index = await copyIndex(git, source, { indexDir, headSha, user });
   if (index === null) throw new AppError("usage", "A bare repository has no working tree");
   const own = ["exclude", "attributes"].map((name) =>
     copyFile(join(source.commonDir, "info", name), join(indexDir, "info", name)).catch(() => {}),
@@ -185,6 +185,12 @@ function entryOf(record: Buffer): Entry[] {
 
 const pathOf = ({ workTree }: CopiedIndex, name: Buffer) =>
   Buffer.concat([Buffer.from(`${workTree}/`), name]);
+
+/** Whether tracked files of a work tree differ from HEAD, staged or not. */
+export async function hasChanges(git: Git, source: LocalRepository, place: CapturePlace): Promise<boolean> {
+  if (source.workTree === null) return false;
+  return (await listEntries(await openForCapture(git, source, place), false)).length > 0;
+}
 
 /** A text that changes with every edit of a work tree or its index; null if they are as in HEAD, or without a work tree. Writes only to `folder`. */
 export async function uncommittedStamp(

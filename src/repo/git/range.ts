@@ -8,6 +8,7 @@ import {
   captureChanges,
   emptyCommit,
   emptyTree,
+  hasChanges,
   indexStamp,
   openForCapture,
 } from "./capture.ts";
@@ -27,7 +28,7 @@ import {
 } from "./repository.ts";
 import { type Git, type GitPlace, isObjectName, runGit } from "./run-git.ts";
 import { createScratchRepository, openTempGit, type TempGit } from "./scratch.ts";
-import { copyIndex, isDirty, type UserHome } from "./work-tree.ts";
+import type { UserHome } from "./work-tree.ts";
 import type { RevisionPlace, Shas } from "./workspace.ts";
 
 interface MergeBaseOptions extends GitPlace {
@@ -156,10 +157,10 @@ async function openScope(place: Opening, options: LocalRangeOptions & { scope: S
   if (scope === "commit") return await openCommit(place, head);
   const isBare = place.source.workTree === null;
   if (scope === "commits" || (isBare && scope === "work_tree"))
-    return await openCommits(place, options, hasChanges);
+    return await openCommits(place, options, true);
   const captured = await captureStill(place, { ...options, scope });
   return captured === null
-    ? await openCommits(place, options, async () => false)
+    ? await openCommits(place, options, false)
     : await openCapture(place, { ...options, scope }, captured);
 }
 
@@ -171,9 +172,9 @@ interface Opening extends GitPlace {
   folder: string;
 }
 
-async function openCommits(place: Opening, options: LocalRangeOptions, isDirty: typeof hasChanges) {
-  const { git, source, gitDir, signal } = place;
-  const [head, checkedOut = null] = await findCommits(git, source, [options.head, "HEAD"]);
+async function openCommits(place: Opening, options: LocalRangeOptions, mayBeDirty: boolean) {
+  const { git, source, gitDir, folder, signal } = place;
+  const [head, headSha = null] = await findCommits(git, source, [options.head, "HEAD"]);
   if (!head) throw await unknownRevision(git, source, options.head);
   const base = await chosenBase(git, source, options.base);
   if (base instanceof AppError) throw base;
@@ -182,7 +183,7 @@ async function openCommits(place: Opening, options: LocalRangeOptions, isDirty: 
   const ends = { head, base: base.sha };
   const ancestor = await findMergeBase({ git, gitDir, signal, ...ends, shallow: source.shallow });
   const [dirty, parent] = await Promise.all([
-    isDirty(place, checkedOut),
+    mayBeDirty && hasChanges(git, source, { indexDir: join(folder, "index.git"), headSha, user: null }),
     base.sha === head ? parentOf(git, source, head) : ("present" as const),
   ]);
   const names = { base: base.name, head: headName };
@@ -350,13 +351,6 @@ async function namedLikeSecrets(
   const { stdout } = await runGit({ git, gitDir, signal, what: "list new files", args });
   const paths = splitRecords(stdout).map(decodeName).filter(isNamedLikeSecret);
   return paths.map((path): [string, string] => [path, NAMED_LIKE_SECRET]);
-}
-
-/** Whether tracked files of the work tree differ from HEAD; false without a work tree. */
-async function hasChanges({ git, source, folder }: Opening, checkedOut: string | null): Promise<boolean> {
-  if (checkedOut === null) return false;
-  const index = await copyIndex(git, source, { indexDir: join(folder, "index.git"), headSha: checkedOut });
-  return index !== null && (await isDirty(index));
 }
 
 async function parentOf(git: Git, source: LocalRepository, sha: string): Promise<ParentState> {

@@ -27,22 +27,21 @@ interface CopyOptions {
   indexDir: string;
   /** The checked out commit; null if there is none. */
   headSha: string | null;
-  /** For a capture: a missing index is copied as an empty one, and files are ignored and stored as by this user's own git. */
-  capturedBy?: UserHome | null;
+  /** Files are ignored and stored as by this user's own git. */
+  user: UserHome | null;
 }
 
-/** Copies the index of a work tree. Null if there is no work tree, or nothing was ever added to it. */
+/** Copies the index of a work tree; a missing one is empty. Null if there is no work tree. */
 export async function copyIndex(
   git: Git,
   source: LocalRepository,
-  { indexDir, headSha, capturedBy }: CopyOptions,
+  { indexDir, headSha, user }: CopyOptions,
 ): Promise<CopiedIndex | null> {
   const { workTree } = source;
   if (workTree === null) return null;
   const indexStats = await stat(source.indexFile).catch(() => undefined);
-  if (indexStats === undefined && capturedBy === undefined) return null;
   await createScratchRepository(indexDir, source, { headSha, attributes: false });
-  const copy = { git, source, workTree, indexDir, config: await harmlessConfig(git, source, capturedBy) };
+  const copy = { git, source, workTree, indexDir, config: await harmlessConfig(git, source, user) };
   if (indexStats === undefined) return copy;
   const shared = (await readdir(source.gitDir)).filter((name) => name.startsWith("sharedindex."));
   await Promise.all([
@@ -55,21 +54,22 @@ export async function copyIndex(
   return copy;
 }
 
-/** Keys that decide how files are compared; and those that name a file, which decides what is ignored and which bytes are stored. */
-const [comparing, naming] = ["filemode|autocrlf|eol|ignorecase", "excludesfile|attributesfile"];
+/** Keys that decide how files are compared, what is ignored, and which bytes are stored. */
+const keys = String.raw`^core\.(filemode|autocrlf|eol|ignorecase|excludesfile|attributesfile)$`;
+/** Whether a file of configuration may contain one of them with a value that is not git's default. */
+const mayMatter = /autocrlf|eol|ignorecase|sfile|include|filemode(?!\s*=\s*true\s*$)/im;
 
-/** The settings of a repository that cannot run anything, from the weakest to the strongest file; for a capture also the user's. */
+/** The settings of a repository that cannot run anything, from the weakest to the strongest file; also the user's. */
 async function harmlessConfig(
   git: Git,
   { commonDir, gitDir }: LocalRepository,
-  user: UserHome | null | undefined,
+  user: UserHome | null,
 ): Promise<[string, string][]> {
   const global = user ? [join(user.configHome, "git", "config"), join(user.home, ".gitconfig")] : [];
   const files = [...global, join(commonDir, "config"), join(gitDir, "config.worktree")];
   const texts = await Promise.all(files.map((file) => readFile(file, "latin1").catch(() => "")));
-  const keys = `^core\\.(${user === undefined ? comparing : `${comparing}|${naming}`})$`;
   const read = async (file: string, at: number) => {
-    if (texts[at] === "") return [];
+    if (!mayMatter.test(texts[at] ?? "")) return [];
     // Where the user has such a file, the home exists; there git expands `~` in the files that it includes.
     const isGlobal = at < global.length;
     const { stdout } = await runGit({
@@ -98,12 +98,6 @@ async function harmlessConfig(
     if (key.endsWith("sfile") ? isAbsolute(value) : /^[a-z]+$/i.test(value)) config.push([key, value]);
   }
   return config;
-}
-
-/** Whether tracked files of the work tree differ from its HEAD, staged or not. */
-export async function isDirty(index: CopiedIndex): Promise<boolean> {
-  const args = ["--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=all", "--no-renames"];
-  return (await onIndex(index, "status", ["status", ...args])).length > 0;
 }
 
 export interface OnIndex {
