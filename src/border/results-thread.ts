@@ -12,8 +12,6 @@ import type { ResultsAnswer, ResultsTask } from "./read-artifact.ts";
 const MOST_FILES = 5;
 /** Entries that are looked at, of whatever kind. */
 const MOST_ENTRIES = 1_000;
-const isResults = (name: string) => /\.(sarif|json|rdjson|rdjsonl|jsonl)$/i.test(name);
-
 /** The file itself, or the files in a zip. Names in a zip only say what a file is. Nothing is written to the disk. */
 async function filesOf(bytes: Buffer): Promise<Buffer[]> {
   if (!bytes.subarray(0, 4).equals(Buffer.from("PK\x03\x04")) && !bytes.subarray(0, 4).equals(emptyZip))
@@ -26,7 +24,7 @@ async function filesOf(bytes: Buffer): Promise<Buffer[]> {
   for await (const entry of zip.eachEntry()) {
     looked += 1;
     if (looked > MOST_ENTRIES) throw unusable(`it has more than ${MOST_ENTRIES} files`);
-    if (!isResults(entry.fileName)) continue;
+    if (!/\.(sarif|json|rdjson|rdjsonl|jsonl)$/i.test(entry.fileName)) continue;
     if (files.length === MOST_FILES) throw unusable(`it has more than ${MOST_FILES} files with results`);
     if (entry.isEncrypted()) throw unusable("it is encrypted");
     // Whatever a header says: an entry may also say too little.

@@ -78,7 +78,7 @@ export async function openRange(options: RangeOptions): Promise<OpenRange> {
     const names = {
       ...range.names,
       commits,
-      repository: nameOf(range.place.root),
+      repository: basename(range.place.root.replace(/\/\.git$/, "")),
       uncommitted: uncommitted && wordsOf(uncommitted, range.names.base, commits),
     };
     const roots = await rootsOf(range.workTree, options.repo);
@@ -88,8 +88,6 @@ export async function openRange(options: RangeOptions): Promise<OpenRange> {
     throw error;
   }
 }
-
-const nameOf = (root: string) => basename(root.replace(/\/\.git$/, ""));
 
 /** git names the top folder without links; the given folder may lead there through one. */
 async function rootsOf(workTree: string | null, repo: string): Promise<string[]> {
@@ -227,18 +225,18 @@ function wayOn(range: NoticedRange): string {
   return `To review the last commit: ${head === "HEAD" ? "--base HEAD~1" : `--base ${head}~1 --head ${head}`}`;
 }
 
-/** The configuration of a local range, from the base, because the author of the change controls the head. */
-interface LocalConfig {
-  config: EffectiveConfig;
-  /** The repository's file at the base; null if there is none and the defaults hold. */
-  path: string | null;
-}
-
 /**
  * Rejects with `config_invalid` if a file is refused: then it is unknown which files are private.
  * @param given takes the place of the repository's file; those of folders are read all the same
  */
-export async function loadLocalConfig(workspace: Workspace, given?: RepoConfig): Promise<LocalConfig> {
+/**
+ * The configuration of a local range, from the base, because the author of the change controls the head. `path` is the repository's file at
+ * the base; null if there is none and the defaults hold.
+ */
+export async function loadLocalConfig(
+  workspace: Workspace,
+  given?: RepoConfig,
+): Promise<{ config: EffectiveConfig; path: string | null }> {
   const { config, path } = given
     ? { config: given, path: null }
     : await loadRepoConfig((file) => textAtBase(workspace, file));

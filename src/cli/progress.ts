@@ -130,9 +130,6 @@ export interface Progress extends Disposable {
   end(): void;
 }
 
-const faultLine = ({ where, error }: { where: string; error: string }) =>
-  `fault in ${plainLine(where)}: ${plainLine(error)}`;
-
 interface ProgressOptions {
   /** Milliseconds. */
   now?: () => number;
@@ -191,7 +188,7 @@ export function createProgress(stream: NodeJS.WriteStream, options: ProgressOpti
     handle(event) {
       const isNew = isNewPhase(state, event);
       state = advance(state, event);
-      if (event.type === "crash") print(faultLine(event));
+      if (event.type === "crash") print(`fault in ${plainLine(event.where)}: ${plainLine(event.error)}`);
       if (isQuiet || isHidden || stream.isTTY) return;
       if (isNew || now() - last >= (event.type === "step" ? STEP_MS : SPARSE_MS)) show();
     },

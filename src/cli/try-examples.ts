@@ -18,18 +18,12 @@ import { useProxy } from "./use-proxy.ts";
 /** Requests at the same time. */
 const CONCURRENCY = 4;
 
-interface TriedExamples {
-  problems: FileProblem[];
-  /** Lines about what was tried and what it cost. */
-  notes: string[];
-}
-
 /** Tries the examples of a file's named rules with the configured model: one that the model takes for the opposite is a problem. */
 export async function tryExamples(
   { file, config }: { file: string; config: RepoConfig },
   { hasModel }: { hasModel: boolean },
   { stderr, signal }: CommandIo,
-): Promise<TriedExamples> {
+): Promise<{ problems: FileProblem[]; notes: string[] }> {
   const rules = namedRules(config).filter((rule) => examplesOf(rule).length > 0);
   if (rules.length === 0) return { problems: [], notes: [] };
   const count = rules.reduce((sum, rule) => sum + examplesOf(rule).length, 0);

@@ -118,13 +118,11 @@ export function rebasePattern(pattern: string, folder: string): string | null {
   // A single "/" matches nothing, but after the folder's name it would match the whole folder.
   if (isBlank(inner)) return null;
   const isAnchored = bare.trimEnd().slice(0, -1).includes("/");
-  const place = folder === "" ? "/" : `/${escapeFolder(folder)}/`;
+  const place = folder === "" ? "/" : `/${folder.replaceAll(/[\\*?[\]]/g, "\\$&")}/`;
   return `${isException ? "!" : ""}${place}${isAnchored ? "" : "**/"}${inner}`;
 }
 
 const isBlank = (pattern: string) => /^ *$/.test(pattern);
-
-const escapeFolder = (folder: string) => folder.replaceAll(/[\\*?[\]]/g, "\\$&");
 
 /** Returns a file's text, undefined if there is none. Bound to one repository and one ref. */
 type ReadFile = (path: string) => Promise<string | undefined>;
@@ -274,11 +272,10 @@ function refusal(problems: readonly FileProblem[], remedy = onBase): AppError {
 
 /** "FILE:3: review.drafts must be true or false", a format that editors and terminals link. */
 export function problemLine({ file, line, key, message }: FileProblem): string {
-  return `${shown(file)}${line === null ? "" : `:${line}`}: ${key === null ? "" : `${key} `}${message}`;
+  // On one line, for any folder name.
+  const shown = /\p{Cc}/u.test(file) ? JSON.stringify(file) : file;
+  return `${shown}${line === null ? "" : `:${line}`}: ${key === null ? "" : `${key} `}${message}`;
 }
-
-/** The path on one line, for any folder name. */
-const shown = (path: string) => (/\p{Cc}/u.test(path) ? JSON.stringify(path) : path);
 
 /** Refuses a file of a local checkout that is not a regular file: the target of a link may be of another revision. */
 export const refuseIrregular = (file: string): never => {

@@ -102,7 +102,10 @@ function bounded(
     transform(piece, controller) {
       bytes += piece.length;
       if (bytes > limits.bytes)
-        throw refuse(`answered with more than ${inMegabytes(limits.bytes)}`, lookThere);
+        throw refuse(
+          `answered with more than ${(limits.bytes / 1e6).toFixed(limits.bytes < 1e6 ? 1 : 0)} MB`,
+          lookThere,
+        );
       if (meter?.take(piece) === false)
         throw refuse(
           "answered with JSON that is nested too deeply, has too many values, or contains a number that is too long",
@@ -116,8 +119,6 @@ function bounded(
 }
 
 const lookThere = "Check which server answers at this address: no expected answer is that large";
-const inMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(bytes < 1e6 ? 1 : 0)} MB`;
-
 const isRedirect = new Set([301, 302, 303, 307, 308]);
 
 /** Target of a redirect; null if there is none, or if it would change the method of the request. */

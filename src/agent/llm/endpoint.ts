@@ -142,7 +142,10 @@ export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSign
   const carried = error instanceof errors.APIConnectionError ? error.cause : error;
   if (carried instanceof AppError) return carried;
   if (signal.aborted || error instanceof errors.APIUserAbortError) return abortedError();
-  if (error instanceof errors.APIConnectionTimeoutError || isTimeout(error)) {
+  if (
+    error instanceof errors.APIConnectionTimeoutError ||
+    (error instanceof Error && error.name === "TimeoutError")
+  ) {
     const seconds = Math.round(endpoint.timeoutMs / 1_000);
     return new AppError("model_failed", `${endpoint.address} did not answer within ${seconds} s`, {
       retryable: true,
@@ -170,14 +173,12 @@ export function withoutKey(error: AppError, hideKey: HideKey): AppError {
   return new SameKind(code, message, { retryable, remedy, retryAfterMs });
 }
 
-/** The time-out came in the middle of an answer. */
-const isTimeout = (error: unknown) => error instanceof Error && error.name === "TimeoutError";
-
 function connectionError(error: Error, { address, provider }: Endpoint): AppError {
   const code = systemCode(error);
   const url = new URL(address);
   const proxy = failedProxy(error, url);
-  const isLocal = code === "ECONNREFUSED" && isLoopback(proxy?.url ?? address);
+  const host = URL.parse(proxy?.url ?? address)?.hostname ?? "";
+  const isLocal = code === "ECONNREFUSED" && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host);
   const Fault = isLocal ? NothingListens : EndpointUnreachable;
   if (proxy) {
     const message = `Cannot reach the proxy ${proxy.url} (${proxy.variable}) on the way to the model endpoint ${address}`;
@@ -200,9 +201,6 @@ function remedyFor({ hostname }: URL, isLocal: boolean, { host, baseUrl }: Provi
     ? `Start the model's server, or correct ${baseUrl}.`
     : `Check ${baseUrl}, and that the server is running and reachable from here.`;
 }
-
-const isLoopback = (address: string) =>
-  /^(localhost|127(\.\d+){3}|\[::1\])$/.test(URL.parse(address)?.hostname ?? "");
 
 function systemCode(error: unknown): string | null {
   for (const one of causesOf(error)) if ("code" in one && typeof one.code === "string") return one.code;

@@ -118,7 +118,8 @@ class Recorder {
     const own = replay.filter((entry) => entry.loop === loop);
     this.#trajectory = trajectory;
     this.#loop = loop;
-    this.#finished = isFinished(own.at(-1));
+    const last = own.at(-1);
+    this.#finished = last?.kind === "stopped" && last.reason === "finished";
     this.#ahead = newestCourse(own.filter(({ kind }) => kind !== "stopped"));
   }
 
@@ -188,8 +189,6 @@ class Recorder {
     return entry;
   }
 }
-
-const isFinished = (entry: LoopEntry | undefined) => entry?.kind === "stopped" && entry.reason === "finished";
 
 /** Compares two steps without the distance to a limit, which depends on the clock. */
 function isSameStep(one: LoopEntry, other: LoopEntry): boolean {

@@ -87,10 +87,6 @@ interface SearchFacts {
 
 const factsByOutput = new WeakMap<SearchOutput, SearchFacts>();
 
-/** Product code first, then tests, then foreign files; by path within each. */
-const inReadingOrder = (paths: Iterable<string>): string[] =>
-  [...paths].sort((left, right) => kindRank(left) - kindRank(right));
-
 function countsIn(hits: SearchHits, further: readonly LineMatch[]): Map<string, number> {
   if (hits.mode === "files_with_matches") return new Map(hits.paths.map((path) => [path, 0]));
   if (hits.mode === "count") return new Map(hits.counts.map(({ path, count }) => [path, count]));
@@ -439,7 +435,8 @@ function restOf(
   );
   if (missing.length === 0) return isComplete ? [] : [limits[limit]];
   const paths = missing.map(([path]) => path);
-  const files = input.path === undefined ? inReadingOrder(paths) : paths;
+  // Product code first, then tests, then foreign files; by path within each.
+  const files = input.path === undefined ? [...paths].sort((a, b) => kindRank(a) - kindRank(b)) : paths;
   const entries = files.map((path) => {
     if (isFiles) return showPath(path);
     const numbers = linesLeft(path);

@@ -27,9 +27,6 @@ function isNoise(name: string, value: unknown): boolean {
   return bounds.has(name) && typeof value === "number";
 }
 
-/** The name of a switch explains it. */
-const isSwitch = ({ type }: Schema) => type === "boolean";
-
 /** A call beyond these limits is refused or cut, so the model must know them. */
 function withLimit(schema: unknown): unknown {
   if (typeof schema !== "object" || schema === null) return schema;
@@ -39,19 +36,19 @@ function withLimit(schema: unknown): unknown {
   return { ...schema, description: `${description} Up to ${limit}.`.trim() };
 }
 
-const forModel = (name: string, value: unknown) => (isNoise(name, value) ? undefined : withLimit(value));
-
 /** JSON Schema of a tool's arguments: closed, and optional arguments may be omitted or null. */
 function argumentsSchema(tool: Pick<AnyTool, "input">): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { io: "input" }) as Schema;
   const required = new Set(schema.required ?? []);
   const properties = Object.entries(schema.properties ?? {}).map(([name, { description, ...property }]) => {
     const described =
-      description === undefined || isSwitch(property) ? property : { ...property, description };
+      description === undefined || property.type === "boolean" ? property : { ...property, description };
     return [name, required.has(name) ? described : orNull(described)];
   });
   const closed = { ...schema, properties: Object.fromEntries(properties), required: [...required] };
-  return JSON.parse(JSON.stringify(closed, forModel));
+  return JSON.parse(
+    JSON.stringify(closed, (name, value) => (isNoise(name, value) ? undefined : withLimit(value))),
+  );
 }
 
 export function toDefinition(tool: Pick<AnyTool, "name" | "description" | "input">): ToolDefinition {

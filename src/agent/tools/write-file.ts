@@ -20,7 +20,7 @@ function writeInto(file: EditableText, input: Input): string {
   const { mode } = input;
   const content = encode(withLineEnds(input.content, file), file.encoding);
   if (mode === "overwrite") return content;
-  const lines = linesOf(file.raw);
+  const lines = file.raw === "" ? [] : file.raw.split(/(?<=\n)/);
   if (mode === "append") return ended(file.raw, file.lineEnd) + content;
   const { start, behind } = rangeOf(lines.length, input);
   const [before, after] = [lines.slice(0, start - 1), lines.slice(behind - 1)];
@@ -29,9 +29,6 @@ function writeInto(file: EditableText, input: Input): string {
     (after.length > 0 ? before : before.map((line) => ended(line, file.lineEnd))).join("") + written;
   return after.length > 0 ? joined + after.join("") : withEndOf(file, joined);
 }
-
-/** Lines with their line ends; the last one may have none. */
-const linesOf = (raw: string) => (raw === "" ? [] : raw.split(/(?<=\n)/));
 
 const ended = (text: string, lineEnd: string) => (text === "" || text.endsWith("\n") ? text : text + lineEnd);
 

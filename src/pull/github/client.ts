@@ -185,7 +185,7 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
   octokit.hook.wrap("request", async (request, parameters) => {
     const call = callOf(octokit, parameters, baseUrl);
     // Only for these calls: with a number of retries the plugin also repeats refused requests.
-    if (!mayRepeat(call)) Object.assign(parameters.request, { retries: 0 });
+    if (call.kind !== "read" && !call.isHarmlessTwice) Object.assign(parameters.request, { retries: 0 });
     try {
       return await unlessAborted(Promise.resolve(request(parameters)), signal);
     } catch (error) {
@@ -233,8 +233,6 @@ interface PlacedCall extends Traffic {
   /** A write that has no further effect when it runs twice. */
   isHarmlessTwice?: boolean;
 }
-const mayRepeat = ({ kind, isHarmlessTwice = false }: PlacedCall) => kind === "read" || isHarmlessTwice;
-
 const toGraphql = { method: "POST", path: "/graphql", graphql: true } as const;
 
 /**

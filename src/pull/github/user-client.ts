@@ -72,9 +72,6 @@ const Repositories = z.object({
   ),
 });
 
-/** The challenge of PKCE for a verifier; GitHub only knows S256 (RFC 7636, section 4.2). */
-const challengeOf = (verifier: string) => createHash("sha256").update(verifier).digest("base64url");
-
 export function createUserClient({ github, login, appId, userAgent }: UserClientOptions): UserClient {
   const { apiUrl, webUrl } = github;
   const { clientId, clientSecret } = login;
@@ -146,7 +143,7 @@ export function createUserClient({ github, login, appId, userAgent }: UserClient
       const query = new URLSearchParams({
         client_id: clientId,
         state,
-        code_challenge: challengeOf(verifier),
+        code_challenge: createHash("sha256").update(verifier).digest("base64url"),
         code_challenge_method: "S256",
       });
       return `${webUrl}/login/oauth/authorize?${query}`;

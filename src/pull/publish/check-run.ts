@@ -400,12 +400,9 @@ function withoutMarker(summary: string): string {
   return parseMarker(body) ? body.slice(0, Math.max(0, body.lastIndexOf("\n"))).trimEnd() : summary;
 }
 
-/** The review that a check run waits for: of another pull request, or (null) another one of the same. */
-const awaitedReview = (other: number | null) =>
-  other === null ? "another review of this pull request" : `the review of #${other}`;
-
 function titleOf(other: number | null, conclusion: Conclusion | null, title: string): string {
-  if (conclusion === null) return `Waiting for ${awaitedReview(other)}`;
+  if (conclusion === null)
+    return `Waiting for ${other === null ? "another review of this pull request" : `the review of #${other}`}`;
   return other === null ? title : `#${other} has the same commit: ${title}`;
 }
 

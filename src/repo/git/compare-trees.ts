@@ -109,16 +109,11 @@ function* read(bytes: Buffer, width: number): Generator<Entry, undefined> {
   }
 }
 
-interface Difference {
-  before: Entry | undefined;
-  after: Entry | undefined;
-}
-
 /** Goes through two trees at once as git does, which takes both to be sorted. tree-diff.c */
 function* differences(
   from: Generator<Entry, undefined>,
   to: Generator<Entry, undefined>,
-): Generator<Difference> {
+): Generator<Record<"before" | "after", Entry | undefined>> {
   let [before, after] = [from.next().value, to.next().value];
   while (before !== undefined || after !== undefined) {
     const order = inOrder(before, after);

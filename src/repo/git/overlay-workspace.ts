@@ -253,7 +253,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     return state;
   }
 
-  async #createRepository(): Promise<ScratchRepository> {
+  async #createRepository() {
     const gitDir = await this.#newFolder();
     const { gitDir: commonDir } = this.#place;
     const objectFormat = this.shas.head.length === 64 ? "sha256" : "sha1";
@@ -290,11 +290,6 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     });
     return await mkdtemp(join(scratch, "edits-"));
   }
-}
-
-interface ScratchRepository {
-  gitDir: string;
-  reader: ObjectWorkspace;
 }
 
 const noFile = (path: string) => new AppError("usage", `There is no file '${path}'`);

@@ -484,17 +484,11 @@ async function nameTargets(run: FixRun, { targets }: FixInput): Promise<NamedTar
   return named;
 }
 
-interface Repaired {
-  finished: FinishedFix | null;
-  refused: Refusal[];
-  stopReason: StopReason;
-}
-
 async function repair(
   run: FixRun,
   { files, commands, tests }: FixDependencies,
   targets: readonly NamedTarget[],
-): Promise<Repaired> {
+): Promise<{ finished: FinishedFix | null; refused: Refusal[]; stopReason: StopReason }> {
   const { limits } = run.input;
   const scope = scopeOf(run, targets);
   const isTest = (path: string) => targets.some(({ target }) => target.test?.path === path);

@@ -19,8 +19,6 @@ export const markOf = (hash: string) => hash.slice(0, PATH_CHARACTERS);
 /** Records a due re-check of an earlier finding in a file. No content has this hash, so the file counts as changed. */
 export const lookAgain = (mark: string) => mark + "-".repeat(HASH_CHARACTERS - PATH_CHARACTERS);
 
-const isDue = (hash: string) => hash === lookAgain(markOf(hash));
-
 /** Hashes the changes of a file for the state: one digest, or all in order. */
 type ContentHash = (path: string, digests: readonly string[]) => string;
 
@@ -174,7 +172,7 @@ function compare(
   const unread = countOf(files.flatMap((file) => unreadHashes(file, allHunks(file), contentHash)));
   const isLost = ([hash, count]: [string, number]) => count > (now.get(hash) ?? unread.get(hash) ?? 0);
   const lost = [...read].filter(isLost).map(([hash]) => hash);
-  const gone = new Set(lost.filter((hash) => !isDue(hash)).map(markOf));
+  const gone = new Set(lost.filter((hash) => hash !== lookAgain(markOf(hash))).map(markOf));
   const hasNew = ({ change, reviewable, totalHunks }: ChangedFile) =>
     reviewable && totalHunks > (known.get(change.path)?.size ?? 0);
   // A file without a readable line counts as gone.

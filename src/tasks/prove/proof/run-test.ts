@@ -109,7 +109,7 @@ export async function runTest(order: TestOrder, signal: AbortSignal): Promise<Te
     exit_code: outcome.exitCode,
     ended: outcome.ended,
     changed: changedIn(outcome, folder),
-    executed: executedIn(outcome, { folder, placed }),
+    executed: executedIn(outcome, folder, placed),
     duration_ms: Math.round(performance.now() - begin),
   };
 }
@@ -189,24 +189,23 @@ const MAX_FUNCTIONS = 20_000;
 /** Of the names of all functions and their files: each run is recorded, and a proof may have a hundred. */
 const MAX_NAMES = 2 * 1024 * 1024;
 
-interface Place {
-  folder: string;
-  placed: ReadonlySet<string>;
-}
-
 /** The functions in the reports of a run; null if there is no report, or one that the runner did not write. */
-function executedIn({ left, tooMany, taken }: SandboxOutcome, place: Place): ExecutedFunction[] | null {
-  const wanted = reportsIn(left, place.folder);
+function executedIn(
+  { left, tooMany, taken }: SandboxOutcome,
+  folder: string,
+  placed: ReadonlySet<string>,
+): ExecutedFunction[] | null {
+  const wanted = reportsIn(left, folder);
   if (tooMany || !wanted || wanted.length === 0 || taken.length !== wanted.length) return null;
   const found = new Map<string, ExecutedFunction>();
   try {
     for (const { path, bytes } of taken) {
       const text = bytes.toString("utf8");
-      const functions = path.endsWith(GO_REPORT) ? goFunctions(text, place.placed) : functionsIn(text);
+      const functions = path.endsWith(GO_REPORT) ? goFunctions(text, placed) : functionsIn(text);
       for (const one of functions) {
         // Files that the run made are none of the repository.
         const key = decodeName(Buffer.from(one.path, "utf8"));
-        if (place.placed.has(key)) found.set(`${key}\0${one.line}\0${one.name}`, { ...one, path: key });
+        if (placed.has(key)) found.set(`${key}\0${one.line}\0${one.name}`, { ...one, path: key });
       }
     }
   } catch {

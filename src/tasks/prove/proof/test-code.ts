@@ -462,8 +462,6 @@ const conditional: Read = (node, of) => {
   return { is: "branch", how: "choice", conditions: children.slice(1, 2), children };
 };
 
-const namesIn = (node: SgNode) => node.namedChildren().map((one) => one.text());
-
 /** `*args: T`, `name: T`: the name is the first child. */
 const typedParameter: Read = (node, of) =>
   bindOf(of.all(node.namedChildren().slice(0, 1)), null, "parameter");
@@ -515,7 +513,7 @@ const pythonKinds: Syntax["kinds"] = {
   import_from_statement: pythonFrom,
   ...each("global_statement nonlocal_statement", (node) => ({
     is: "outer",
-    names: namesIn(node),
+    names: node.namedChildren().map((one) => one.text()),
     children: [],
   })),
   delete_statement: parts({ is: "operator", operator: "delete" }),

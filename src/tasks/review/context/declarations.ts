@@ -296,7 +296,7 @@ function passingPieces(one: Changed, name: string, passing: Passing, lookup: Loo
   const all = placesOf(one, name, lookup, passing.isWanted);
   const places = passing.kind === "sibling" ? firstOfFiles(all, ({ file }) => file.path, USES_IN_FILE) : all;
   return places.map((place, at) => {
-    const around = functionAround(place);
+    const around = definitionsAt(place.file.definitions, place.line).filter(isRun).at(-1);
     const title = passing.title(name, around ? ` in ${fullName(around)}` : "", one);
     const score = scoreOf(one, place, passing.weight, at, places.length);
     return placePiece(passing.kind, place, placeRanges(place, around), { subject: name, title, score });
@@ -321,9 +321,6 @@ function scoreOf(one: Changed, { file }: Mention, weight: number, at: number, co
   if (at >= SHOWN_PLACES) return 0;
   return (one.risk * weight * rarity(count) * closeness(one.path, file.path)) / (1 + at * REPEATED_PLACE);
 }
-
-const functionAround = ({ file, line }: Mention) =>
-  definitionsAt(file.definitions, line).filter(isRun).at(-1);
 
 const becauseOf = ({ after }: Changed, what: string) =>
   after === null ? "" : `, which ${fullName(after.definition)} ${what}`;

@@ -167,7 +167,8 @@ const MAX_SUMMARY_BYTES = 4_000;
 
 function taskSection(parts: MessageParts): string {
   const { input, shas } = parts;
-  const into = wrapless(input.targetBranch);
+  // A branch's name may contain anything but white space and control characters.
+  const into = `\`${input.targetBranch.replaceAll("`", "'")}\``;
   const task = `Review the change that is to be merged into ${into}: everything between merge base ${shas.mergeBase.slice(0, 12)} and ${shas.headTree === undefined ? `head ${shas.head.slice(0, 12)}` : "the uncommitted state of the files"}.`;
   return [task, laterRound(parts)].filter((text) => text !== "").join("\n\n");
 }
@@ -184,9 +185,6 @@ function laterRound({ known, allFiles, input }: MessageParts): string {
       : `The summary at the end must describe the whole change, not only this round. The summary of the last review:\n${wrapUntrusted("summary of the last review", summary)}`,
   ].join("\n");
 }
-
-/** A branch name within a sentence: it may contain anything but white space and control characters. */
-const wrapless = (name: string) => `\`${name.replaceAll("`", "'")}\``;
 
 function settingsSection({ input, allFiles }: MessageParts): string {
   const { config } = input;

@@ -128,13 +128,11 @@ function roleOf(text: string, at: number, literal: string, opener: Opener | null
   if (opener.bracket !== "(") return "given";
   const callee = /([\p{L}\p{N}_$]+)\s*$/u.exec(opener.before)?.[1] ?? "";
   if (callee === "" || notCalled.has(callee)) return "given";
-  if (asks.test(splitCase(callee))) return "asks";
+  if (asks.test(callee.replace(/([a-z])([A-Z])/g, "$1_$2"))) return "asks";
   return isFirst ? "registers" : "given";
 }
 
 const notCalled = new Set(["if", "while", "for", "switch", "return", "match", "when"]);
-
-const splitCase = (name: string) => name.replace(/([a-z])([A-Z])/g, "$1_$2");
 
 /** Weight of the code that registers a key, relative to the body of a callee. */
 const KEY = 0.8;
@@ -152,8 +150,6 @@ const worthOf: Readonly<Record<Role, number>> = { registers: 1, given: 0.55, ask
 /** Names of options, settings, events, headers, columns and variables: words without spaces. */
 const isKey = (literal: string): boolean =>
   /^[\w$@-][\w$@.:-]{1,58}\w$/.test(literal) && /\p{L}{2}/u.test(literal) && !isCommonName(literal);
-
-const isPlain = (key: string): boolean => /^(?:\p{L}\p{Ll}*|\p{Lu}+)$/u.test(key);
 
 const keysOf = ({ literals, sourceLiterals }: Changed): string[] =>
   [...new Set([...literals, ...sourceLiterals])].filter(isKey).slice(0, MAX_KEYS);
@@ -211,7 +207,7 @@ async function statementPieces(
     if (file === null) continue;
     uses.push({ file, line: hit.line, ...statementAround(file.lines, hit.line, key) });
   }
-  const isDistinctive = !isPlain(key) || found.length <= MAX_PLAIN;
+  const isDistinctive = !/^(?:\p{L}\p{Ll}*|\p{Lu}+)$/u.test(key) || found.length <= MAX_PLAIN;
   const known = uses.filter(({ role }) => isDistinctive || role === "registers");
   const near = nearestFirst(one.path, known, ({ line }) => line);
   const sorted = near.toSorted((a, b) => worthOf[b.role] - worthOf[a.role]);

@@ -81,7 +81,8 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
   ): Promise<ReportAnswer> {
     const anchored = anchoredAt(anchor, { ...reported, path: file.path });
     const symbol = await symbolAt(file.path, file.lines[anchor.side], anchor.line);
-    const id = identify({ ...anchored, symbol, path: firstName(file) });
+    // By the name at the merge base: if a later push renames the file, the finding keeps its fingerprint.
+    const id = identify({ ...anchored, symbol, path: file.paths.at(-1) ?? file.path });
     const checked = await withCheckedSuggestion(anchored, file);
     const finding: Finding = {
       ...checked.finding,
@@ -171,9 +172,6 @@ function whyNotOfRule(
 
 const READ_BEFORE =
   "read by an earlier review; only high and critical problems, or problems with evidence in new code, are raised there. Do not report it again";
-
-/** The name at the merge base: if a later push renames the file, the finding keeps its fingerprint. */
-const firstName = ({ path, paths }: AnchorFile) => paths.at(-1) ?? path;
 
 const MEANT_OTHERWISE = "it may be meant for other lines";
 const FOR_OTHER_LINES = `the suggestion becomes prose, because ${MEANT_OTHERWISE}`;

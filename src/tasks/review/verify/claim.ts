@@ -3,7 +3,6 @@ import type { Finding } from "../../../core/finding.ts";
 import { cutAtLine } from "../../../core/text/cut.ts";
 import { wrapUntrusted } from "../../../core/text/fence.ts";
 import {
-  type DiffLine,
   divideHunk,
   type Hunk,
   renderHunk,
@@ -143,7 +142,9 @@ export async function changeAround(run: PlaceRun, spots: readonly Spot[]): Promi
   if (!file?.reviewable) return "";
   const { hunks } = await deps.diffs.fileDiff(file.change, 3);
   let room = roomFor(deps.models.verify, spots.length > 1 ? 2 * MAX_HUNKS_BYTES : MAX_HUNKS_BYTES, 0.15);
-  const parts = hunks.flatMap((hunk) => divideHunk(hunk, room / 2, lineBytes));
+  const parts = hunks.flatMap((hunk) =>
+    divideHunk(hunk, room / 2, (line) => shownBytes(renderLine(line)) + 1),
+  );
   const near = new Set<Hunk>();
   const distance = (part: Hunk) => Math.min(...spots.map((spot) => distanceTo(part, spot)));
   for (const part of parts.toSorted((a, b) => distance(a) - distance(b))) {
@@ -157,8 +158,6 @@ export async function changeAround(run: PlaceRun, spots: readonly Spot[]): Promi
   const text = wrapUntrusted("diff", `## ${showPath(file.change.path)}\n${diff}`);
   return `# What the change does there${some}\n${text}`;
 }
-
-const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
 
 /** Lines between a hunk and a line; 0 inside of the hunk. */
 function distanceTo(hunk: Hunk, { side, line }: Spot): number {
