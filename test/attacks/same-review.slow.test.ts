@@ -134,8 +134,8 @@ describe("a pull request with orders to the reviewer", patient, () => {
     plain = await review([]);
   });
 
-  it("Every role reviews a pull request without orders, and comments on the right lines", () => {
-    expect(plain.asked.length).toBeGreaterThanOrEqual(3);
+  it("The reader and the second look review a pull request without orders, and comment on the right lines", () => {
+    expect(plain.asked).toHaveLength(2);
     expect(plain.written.filter((one) => one.includes("/pulls/1/reviews"))).toEqual([
       expect.stringContaining('"event":"COMMENT"'),
     ]);

@@ -105,12 +105,12 @@ afterAll(async () => {
 /** A pull request that was reviewed with the planned faults, when no job is left. */
 async function reviewed(plan: Plan): Promise<{ pull: PullOfCase; calls: Calls }> {
   const of = shared.addRepository(base);
-  const name = of.repository.name as `case-${number}`;
+  const { id, name } = of.repository;
   const title = `Change <${name}>`;
   const faults = plan.model.map(([nth, fault]) => [nth, modelFaults[fault]] as const);
   modelPlans.set(title, { faults: new Map(faults as [number, FakeFault][]), asked: 0, failed: 0 });
-  failing.watch(name);
-  for (const [nth, how] of plan.git) failing.fail(name, nth, how);
+  failing.watch(id);
+  for (const [nth, how] of plan.git) failing.fail(id, nth, how);
   const { faults: github } = shared.app.github;
   const repository = fullName(of.repository);
   const api = new RegExp(`/repos/${repository}/|/installations/${of.installation.id}/`);
@@ -130,7 +130,7 @@ async function reviewed(plan: Plan): Promise<{ pull: PullOfCase; calls: Calls }>
     graphql: made.filter((one) => graphql.test(one)).length,
     gitServer: made.filter((one) => gitServer.test(one)).length,
     model: modelPlans.get(title)?.asked ?? 0,
-    git: failing.calls(name),
+    git: failing.calls(id),
   };
   return { pull, calls };
 }

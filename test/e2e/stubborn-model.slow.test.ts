@@ -59,7 +59,7 @@ describe.concurrent("a model", patient, () => {
       turn(
         { name: "run_shell", arguments: { command: "env" } },
         { name: "read_file_part", arguments: '{"file_path": "src/numbers.ts", "start_line":' },
-        { name: "read_file_part", arguments: { path: "src/numbers.ts" } },
+        { name: "read_file_part", arguments: { numbers: "src/numbers.ts" } },
         ...outside.map((file_path) => ({ name: "read_file_part", arguments: { file_path } })),
         finding({ line: 55, quote: "export const n55 = 55;", title: "n55 is unused" }),
         finding({ quote: "export const n30 = 99;" }),

@@ -10,24 +10,19 @@ export type GitFailure = "refuses" | "is killed" | "works and then fails";
 export interface FailingGit extends Disposable {
   /** The folder of the program. */
   path: string;
-  /**
-   * Makes call number `nth` (from 1) fail among the calls that have `word` in their arguments, counted from now on. A word ends with its
-   * digits: "case-1" is not in "case-12".
-   */
-  fail(word: CaseName, nth: number, how: GitFailure): void;
-  /** Counts the calls with that word in their arguments from now on; `fail` does so too. */
-  watch(word: CaseName): void;
+  /** Makes call number `nth` (from 1) fail among the calls on the repository with this id, counted from now on. */
+  fail(id: number, nth: number, how: GitFailure): void;
+  /** Counts the calls on that repository from now on; `fail` does so too. */
+  watch(id: number): void;
   /** Number of calls counted. */
-  calls(word: CaseName): number;
+  calls(id: number): number;
 }
-
-type CaseName = `case-${number}`;
 
 /** The shell counts by making folders: only one of two concurrent callers can make a folder. */
 const program = (git: string, folder: string) => `#!/bin/sh
 case "$*" in
-  *case-[0-9]*)
-    rest="\${*#*case-}"
+  */id/[0-9]*)
+    rest="\${*#*/id/}"
     number="\${rest%%[!0-9]*}"
     if [ -f "${folder}/plan-$number" ]; then
       at=1
@@ -55,15 +50,13 @@ export function createFailingGit(): FailingGit {
   const file = join(folder.path, "git");
   writeFileSync(file, program(git, folder.path));
   chmodSync(file, 0o755);
-  const plan = (word: CaseName, line: string) =>
-    writeFileSync(join(folder.path, `plan-${word.slice("case-".length)}`), line, { flag: "a" });
+  const plan = (id: number, line: string) =>
+    writeFileSync(join(folder.path, `plan-${id}`), line, { flag: "a" });
   return {
     path: folder.path,
-    fail: (word, nth, how) => plan(word, `${nth} ${words[how]}\n`),
-    watch: (word) => plan(word, ""),
-    calls: (word) =>
-      readdirSync(folder.path).filter((name) => name.startsWith(`seen-${word.slice("case-".length)}-`))
-        .length,
+    fail: (id, nth, how) => plan(id, `${nth} ${words[how]}\n`),
+    watch: (id) => plan(id, ""),
+    calls: (id) => readdirSync(folder.path).filter((name) => name.startsWith(`seen-${id}-`)).length,
     [Symbol.dispose]: () => folder.dispose(),
   };
 }
