@@ -334,9 +334,6 @@ ${body}</li>`,
 </ol>`;
 }
 
-/** Whether GitHub is reached through the internet, and not a server of one's own. */
-const isHosted = ({ github }: Env) => /^(github\.com|.*\.ghe\.com)$/.test(github.host);
-
 const webhookOf = (env: Env, { address }: Choices) => env.webhookProxyUrl ?? `${address}${env.webhookPath}`;
 
 function addressStep(env: Env, choices: Choices): Step {
@@ -356,7 +353,9 @@ ${about}${form}`;
       html`<p><code>${badAddress}</code> is not the address of a server. Write it without a path, such as
 <code>https://hunkwise.example.com</code>.</p>`,
     );
-  if (reach === "machine" || (reach === "network" && isHosted(env)))
+  // GitHub's own hosts are reached through the internet.
+  const isHosted = /^(github\.com|.*\.ghe\.com)$/.test(env.github.host);
+  if (reach === "machine" || (reach === "network" && isHosted))
     return step("missing", "Not reachable", unreachable(env, reach));
   if (env.webhookProxyUrl !== null)
     return step(

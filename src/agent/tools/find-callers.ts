@@ -264,7 +264,8 @@ async function execute(
   const uses: Caller[] = [];
   const paths = naming.map(({ entry }) => entry.path);
   for (const { entry } of nearestFirst(naming, first.path)) {
-    const parsed = isRead(entry.path) ? await parser.file(entry) : null;
+    const isRead = fileKindOf(entry.path) !== "foreign" && !isProse(entry.path);
+    const parsed = isRead ? await parser.file(entry) : null;
     if (parsed === null) continue;
     const here = usesIn(parsed, name, targets, least);
     for (const use of here.uses) uses.push(use);
@@ -293,8 +294,6 @@ async function execute(
     ...(isAll ? {} : { note: "Some files that hold the name were not searched." }),
   };
 }
-
-const isRead = (path: string) => fileKindOf(path) !== "foreign" && !isProse(path);
 
 const nearestFirst = (naming: readonly NamingFile[], path: string) =>
   naming.toSorted(

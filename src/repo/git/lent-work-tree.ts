@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { splitNul, splitRecords } from "../../core/text/decode.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { type Git, runGit } from "./run-git.ts";
-import { binaryFiles, type SearchPlace } from "./search.ts";
+import { type SearchPlace, searchedFiles } from "./search.ts";
 import type { TreeEntry } from "./workspace.ts";
 
 const NUL = Buffer.from([0]);
@@ -52,19 +52,19 @@ export async function lendWorkTree(options: LendOptions): Promise<LentWorkTree> 
   const others = (await runGit({ ...where, what: "list untracked files", args })).stdout;
   const ignoreFile = join(folder, "others");
   await writeFile(ignoreFile, ignoreLines(splitRecords(others)));
-  const differing = refreshed.exitCode === 0 ? [] : await different();
-  const binary = await binaryFiles(place.workTree, ignoreFile);
-  const isMissing = new Set(differing);
-  const lent = entries.filter(({ path }) => !isMissing.has(path));
+  const differed = new Set(refreshed.exitCode === 0 ? [] : await different());
+  const { seen, binary } = await searchedFiles(place.workTree, ignoreFile);
+  // A disk may give a file that git finds another name: in other case, or with accents written apart.
+  const isLent = ({ path }: TreeEntry) => seen.has(path) && !differed.has(path);
   return {
     place: {
       root: place.workTree,
-      tree: byPath(lent),
+      tree: byPath(entries.filter(isLent)),
       isBinary: (path) => binary.has(path),
       ignoreFile,
     },
-    missing: entries.filter(({ path }) => isMissing.has(path)),
-    isStill: async () => (await different()).every((path) => isMissing.has(path)),
+    missing: entries.filter((entry) => !isLent(entry)),
+    isStill: async () => (await different()).every((path) => differed.has(path)),
   };
 }
 

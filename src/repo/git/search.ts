@@ -65,13 +65,13 @@ export async function searchTree(
 const passingOver = (ignoreFile: string | undefined) =>
   ignoreFile === undefined ? [] : [`--ignore-file=${ignoreFile}`];
 
-/** The files of a folder that are binary by {@link looksBinary}, in one pass. */
-export async function binaryFiles(root: string, ignoreFile: string): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
+/** The files that a search sees in a folder, by their names on the disk, and those that are binary by {@link looksBinary}. */
+export async function searchedFiles(root: string, ignoreFile: string) {
+  const binary = new Set<string>();
   let path = "";
   const pieces = new LineSplitter((piece, end) => {
     if (end === NUL) path = keyOf(piece);
-    else if (Number.parseInt(piece.toString("latin1"), 10) < BINARY_PROBE_BYTES) found.add(path);
+    else if (Number.parseInt(piece.toString("latin1"), 10) < BINARY_PROBE_BYTES) binary.add(path);
     return undefined;
   }, pathThenLine);
   const print = ["--null", "--with-filename", "--byte-offset", "--only-matching", "--no-line-number"];
@@ -83,9 +83,10 @@ export async function binaryFiles(root: string, ignoreFile: string): Promise<Rea
     "--replace=",
     String.raw`--regexp=(?-u)\x00[^\n]*`,
   ];
-  const args = [...obeysNoFile, ...passingOver(ignoreFile), ...print, ...first, "--", target(undefined)];
+  const where = [...passingOver(ignoreFile), "--", target(undefined)];
+  const args = [...obeysNoFile, ...print, ...first, ...where];
   await runRipgrep({ root, args, signal: undefined }, (chunk) => pieces.push(chunk));
-  return found;
+  return { seen: await listFiles(root, where, undefined), binary };
 }
 
 /** ripgrep follows no link below a folder, but it would follow one as its start. */
@@ -198,7 +199,11 @@ function modeFlags({ mode, contextLines }: SearchQuery): string[] {
   return [...named, "--no-heading", "--line-number", `--context=${contextLines}`, "--no-context-separator"];
 }
 
-async function listFiles(root: string, args: readonly string[], signal: AbortSignal): Promise<Set<string>> {
+async function listFiles(
+  root: string,
+  args: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<Set<string>> {
   const paths = new Set<string>();
   const names = new LineSplitter((name) => {
     paths.add(keyOf(name));

@@ -83,13 +83,11 @@ export async function runAnalyzers(
     if (file) {
       await analyze(file, one.reviewable ? analyzers : readers);
       await add(lockDiagnostics(file, faults), file);
-    } else if (isLate || faults.length > 0 || isNeeded(one))
+    } else if (isLate || faults.length > 0 || one.reviewable || one.account === "parsed")
       all.unfinished.push({ path: one.change.path, analyzers: [] });
   }
   return all;
 }
-
-const isNeeded = ({ reviewable, account }: ChangedFile) => reviewable || account === "parsed";
 
 const isPresent = ({ change, reading }: ChangedFile, { withheld }: Workspace) =>
   reading !== "line" && change.type !== "deleted" && !withheld.has(change.path);
