@@ -106,7 +106,7 @@ function markerOf(finding: Finding, { headSha, trigger }: CommentContext): strin
 export const titleLine = ({ severity, title }: Pick<Finding, "severity" | "title">): string =>
   `**${severityBadge(severity)}: ${untrustedLine(title)}**`;
 
-/** A finding in full and without a marker, in at most `maxBytes`, which should be thousands. */
+/** A finding in full and without a marker, in at most `maxBytes`, which should be 5,000 or more. */
 export function renderFinding(finding: Finding, spot: Spot, base: LinkBase, maxBytes: number): string {
   const title = titleLine(finding);
   const head = spot.kind === "line" ? title : `${title} in ${findingLink(finding, base)}`;

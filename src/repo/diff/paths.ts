@@ -123,6 +123,8 @@ export function patternFault(pattern: string, isPrivate: boolean): string | null
   if (body === "") return "has no text";
   if (pattern.startsWith("#")) return "begins with `#`, like a comment; write `\\#`";
   if (absolute.test(body)) return "begins like an absolute path, but `/` is the root of the repository";
+  // With a class as one character: its slashes divide nothing.
+  let plain = "";
   for (let at = 0; at < body.length; ) {
     const read = readSign(body, at);
     if (read === null) return "has a `[` without its end, or ends with a backslash";
@@ -130,9 +132,10 @@ export function patternFault(pattern: string, isPrivate: boolean): string | null
     const isStars = read.sign === "*" && (isPrivate || body[read.end] === "*");
     if (body[at] === "\\" && (isStars || !ESCAPED.includes(String(read.sign))))
       return "has a backslash where a path has a slash; write `/`, and `[*]` for a star in a name";
+    plain += body[at] === "[" ? "?" : body.slice(at, read.end);
     at = read.end;
   }
-  const names = body.replace(/^\/|\/$/g, "").split("/");
+  const names = plain.replace(/^\/|\/$/g, "").split("/");
   return names.some((name) => name === "" || name === "." || name === "..")
     ? "has a part `.`, `..` or nothing between slashes, which no path has; begin at the root or folder without them"
     : null;

@@ -130,7 +130,7 @@ const long = process.env.HUNKWISE_LONG === "1";
 describe("The body of a comment", () => {
   // Cut at a tenth of what GitHub takes: to read all of that as Markdown takes seconds.
   it("A comment is well formed wherever it is cut", () => {
-    const room = fc.integer({ min: 4_000, max: 8_000 });
+    const room = fc.integer({ min: 5_000, max: 8_000 });
     fc.assert(
       fc.property(finding, spot, room, (finding, spot, maxBytes) => {
         const body = renderFinding(finding, spot, base, maxBytes);
