@@ -9,16 +9,11 @@ const KEPT_DEFINITIONS = 100_000;
 
 const keptByWorkspace = new WeakMap<Workspace, LRUCache<string, readonly Definition[]>>();
 
-interface ParsedFile {
-  file: FileText;
-  definitions: readonly Definition[];
-}
-
 /** The definitions of a file in line order. Null if it cannot be read: binary, too large, generated. */
 export async function parseEntry(
   { path, oid }: Pick<TreeEntry, "path" | "oid">,
   workspace: Workspace,
-): Promise<ParsedFile | null> {
+): Promise<{ file: FileText; definitions: readonly Definition[] } | null> {
   const file = await workspace.readBlob(oid).catch(() => null);
   if (file === null || file.binary) return null;
   const kept = keptByWorkspace.get(workspace) ?? new LRUCache({ maxSize: KEPT_DEFINITIONS });

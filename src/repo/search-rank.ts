@@ -51,13 +51,8 @@ export function roleOf(
   return named.some((name) => writesLikely(text, name)) ? "writes" : "other";
 }
 
-interface RankedMatch {
-  path: string;
-  role: LineRole;
-}
-
 /** Matches, given in order, as they are worth showing: in rounds, each with the next best match of every file, product files first. */
-export function inRounds<Match extends RankedMatch>(matches: readonly Match[]): Match[] {
+export function inRounds<Match extends { path: string; role: LineRole }>(matches: readonly Match[]): Match[] {
   const byFile = [...Map.groupBy(matches, ({ path }) => path)].map(([path, all]) => {
     const best = all.toSorted((a, b) => lineRoles.indexOf(a.role) - lineRoles.indexOf(b.role));
     return { best, rank: kindRank(path) * lineRoles.length + lineRoles.indexOf(best[0]?.role ?? "other") };

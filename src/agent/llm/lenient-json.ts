@@ -14,7 +14,7 @@ export interface LenientOptions {
  * ambiguous.
  */
 export function readLenient(text: string, options: LenientOptions = {}): unknown {
-  const bare = withoutFence(text);
+  const bare = /^```\w*\s([\s\S]*?)```$/.exec(text.trim())?.[1]?.trim() ?? text.trim();
   const value = readStrict(bare) ?? whole(bare, options);
   if (typeof value !== "string" || !/^\s*[{[]/.test(value)) return value;
   return readStrict(value) ?? whole(value, options);
@@ -53,9 +53,6 @@ function whole(text: string, options: LenientOptions): unknown {
 export function readStrict(text: string): unknown {
   return isWithin(text, limits) ? parseJson(text) : undefined;
 }
-
-const withoutFence = (text: string) =>
-  /^```\w*\s([\s\S]*?)```$/.exec(text.trim())?.[1]?.trim() ?? text.trim();
 
 /** Internal: it never leaves this file. */
 class Unreadable extends Error {}

@@ -5,7 +5,15 @@ import { z } from "zod";
 import { unlessAborted } from "../../core/async.ts";
 import { AppError } from "../../core/errors.ts";
 import { pathBelow, type Reach } from "./allowlist.ts";
-import { firstFaults, oneLine, refusalError, refusalOf, toAppError, unreadableAnswer } from "./errors.ts";
+import {
+  firstFaults,
+  oneLine,
+  refusalError,
+  refusalOf,
+  refuseCutOff,
+  toAppError,
+  unreadableAnswer,
+} from "./errors.ts";
 import {
   type Headers,
   type InstallationLimits,
@@ -164,7 +172,7 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
         const after = call.kind === "write" ? await options.beforeWrite?.() : undefined;
         const answer = await request(parameters);
         report(answer.headers);
-        refuseCutOff(answer, call, parameters);
+        refuseCutOff(answer, call.name, parameters);
         if (call.graphql) refuseLimited(answer);
         limits.carriedOut(call, answer.headers);
         reach.learn?.(call, answer.data);
@@ -256,21 +264,6 @@ function callOf(
   const kind = method === "GET" || method === "HEAD" ? "read" : "write";
   const path = pathBelow(new URL(baseUrl).pathname, new URL(url, baseUrl));
   return { name: `${method} ${path}`, method, path, kind, graphql: false };
-}
-
-/** octokit returns JSON that it cannot parse as plain text. */
-function refuseCutOff(
-  answer: { status: number; headers: Headers; data: unknown },
-  call: PlacedCall,
-  request: object,
-): void {
-  // A deleted thing has no body, even if the answer has a content type, and neither has the address of a file elsewhere.
-  if (answer.status === 204 || answer.status === 302) return;
-  const json = /^application\/(json|[\w.+-]+\+json)\b/.test(String(answer.headers["content-type"] ?? ""));
-  if (!json || typeof answer.data !== "string") return;
-  const cause = unreadableAnswer(call.name, "its JSON is cut off or broken");
-  // octokit's form of a server error: the plugin repeats a read.
-  throw Object.assign(new Error(cause.message, { cause }), { status: 502, request });
 }
 
 /** 50 comments of 65,536 characters, of four bytes each, fit into the size limit of an answer. */

@@ -82,6 +82,22 @@ export function unreadableAnswer(call: string, what: string): AppError {
   });
 }
 
+interface Answer {
+  status: number;
+  headers: { "content-type"?: string | undefined };
+  data: unknown;
+}
+
+/** octokit returns JSON that it cannot parse as plain text. Throws octokit's form of a server error: its plugin repeats a read. */
+export function refuseCutOff({ status, headers, data }: Answer, call: string, request: object): void {
+  // A deleted thing has no body, even if the answer has a content type, and neither has the address of a file elsewhere.
+  if (status === 204 || status === 302) return;
+  const json = /^application\/(json|[\w.+-]+\+json)\b/.test(String(headers["content-type"] ?? ""));
+  if (!json || typeof data !== "string") return;
+  const cause = unreadableAnswer(call, "its JSON is cut off or broken");
+  throw Object.assign(new Error(cause.message, { cause }), { status: 502, request });
+}
+
 /** The answer; `without` if GitHub says that the thing does not exist. */
 export const unlessGone = <T, W = null>(asked: Promise<T>, without: W = null as W): Promise<T | W> =>
   unless(asked, without, "github_not_found");

@@ -55,16 +55,11 @@ const kinds: Readonly<Record<string, DefinitionKind>> = {
 
 const commentLine = /^(\/\/|#(?!\[)|--|;|%|"""|\*|\/\*)/;
 
-interface Open {
-  definition: Definition;
-  indent: number;
-}
-
 /** Guesses the definitions of a text: each has the lines that are indented deeper than its head, and the line that closes it. */
 export function outlineByLayout(text: string): Definition[] {
   const lines = text.split("\n");
   const definitions: Definition[] = [];
-  const open: Open[] = [];
+  const open: { definition: Definition; indent: number }[] = [];
   const depth = createDepth(lines);
   for (const [at, line] of lines.entries()) {
     const head = headOf(line);

@@ -112,16 +112,11 @@ export interface DiskOptions {
   dataFolder: string;
   /** For all mirrors and checkouts together. */
   limitBytes: number;
-  log: DiskLog;
+  log: Record<"info" | "warn", (fields: object, message: string) => void>;
   /** Milliseconds since 1970. */
   now?: () => number;
   /** Free space of the disk with the data folder. */
   freeSpace?: (folder: string) => Promise<FreeSpace>;
-}
-
-interface DiskLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
 }
 
 export interface DiskNeed {

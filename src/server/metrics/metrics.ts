@@ -34,16 +34,11 @@ const resources = new Set(["core", "graphql", "search", "code_search", "integrat
 /** In seconds: from a check that passes at once to a review of an hour. */
 const durationBuckets = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 
-interface PrometheusOptions {
-  version: string;
-  now?: () => number;
-}
-
 /**
  * The metrics of a process, with the default ones of Node. Methods need no `this`, never throw and are cheap. No label names a repository, a
  * person or an installation: readers of metrics may not be allowed to know them.
  */
-export function createMetrics({ version, now = Date.now }: PrometheusOptions) {
+export function createMetrics({ version, now = Date.now }: { version: string; now?: () => number }) {
   const registry = new Registry();
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>

@@ -5,7 +5,7 @@ import { AppError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { registerSecret } from "../../core/secrets/live-secrets.ts";
 import { credentialsReach } from "../../pull/github/allowlist.ts";
-import { refusalOf, toAppError, unreadableAnswer } from "../../pull/github/errors.ts";
+import { refusalOf, refuseCutOff, toAppError, unreadableAnswer } from "../../pull/github/errors.ts";
 import { createTransport } from "../../pull/github/transport.ts";
 import type { Granted, MintToken } from "../jobs/github-access.ts";
 
@@ -16,7 +16,12 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 /** An octokit without credentials. `timeoutMs` is for one request with its whole answer; default 30 s. */
 export function anonymousOctokit({ apiUrl: baseUrl }: GitHubPlace, timeoutMs?: number): ProbotOctokit {
   const fetch = createTransport({ baseUrl, reach: credentialsReach, timeoutMs });
-  return new ProbotOctokit({ baseUrl, log: silent, request: { fetch }, ...plain });
+  const octokit = new ProbotOctokit({ baseUrl, log: silent, request: { fetch }, ...plain });
+  // Probot would keep what is missing in an answer that is cut off as a token, for an hour.
+  octokit.hook.after("request", (answer, { method, url, request }) =>
+    refuseCutOff(answer, `${method} ${url}`, request ?? {}),
+  );
+  return octokit;
 }
 
 /** Probot with the App's credentials: it verifies signatures, dispatches events and mints tokens. */
@@ -68,11 +73,14 @@ export function installationAuth(probot: Probot): MintToken {
             .then(({ data }) => data)
         : octokit.auth({ type: "installation", installationId: installation, ...kept });
     const call = `POST /app/installations/${installation}/access_tokens`;
-    const { token } = (await asTheApp(call, mint)) as { token: string };
-    registerSecret(token);
-    return token;
+    const { success, data: minted } = Minted.safeParse(await asTheApp(call, mint));
+    if (!success) throw unreadableAnswer(call, "it contains no token");
+    registerSecret(minted.token);
+    return minted.token;
   };
 }
+
+const Minted = z.object({ token: z.string().min(1) });
 
 const Installation = z.object({ permissions: z.record(z.string(), z.string()) });
 

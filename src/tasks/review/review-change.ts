@@ -142,7 +142,8 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const { history, config, refused = null } = input;
   const others = await toolFindings(refused === null ? (input.results ?? []) : [], files, { ...deps, isOff });
   // Last, so that they take no time from the analyzers above.
-  const milliseconds = timeLeft(input, deps) * OWN_RULES_SHARE;
+  const timeLeft = Math.max(0, input.limits.milliseconds - (deps.now() - deps.startedAt));
+  const milliseconds = timeLeft * OWN_RULES_SHARE;
   const own = await ownFindings(refused === null ? files : [], { ...deps, isOff, milliseconds });
   const ofAnalyzers = refused === null ? found.findings : found.findings.filter(isCertain);
   const analysis = {
@@ -223,9 +224,6 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
 }
 
 const OWN_RULES_SHARE = 0.25;
-
-const timeLeft = ({ limits }: ReviewInput, { now, startedAt }: ReviewDependencies) =>
-  Math.max(0, limits.milliseconds - (now() - startedAt));
 
 /** @param said the words of other tools by the id of their finding */
 async function reviewFiles(

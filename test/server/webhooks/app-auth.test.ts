@@ -104,6 +104,17 @@ it.each([
   },
 );
 
+it.each([[false], [true]])(
+  "An answer that is cut off before the token is refused, and not kept (own token: %j)",
+  async (own) => {
+    const answers = [JSON.stringify(tokens().body).slice(0, 20), tokens().body];
+    const { probot } = await probotAt(() => ({ status: 201, body: answers.shift() }));
+    const mint = () => installationAuth(probot)(3, { ...scope, own });
+    await expect(mint()).rejects.toMatchObject({ code: "github_failed", retryable: true });
+    expect(await mint()).toMatch(/^ghs_token/);
+  },
+);
+
 describe("a 401", () => {
   /** Refuses the App so many times, and answers then. */
   const refusing = (times: number, answer: () => { status: number; body: object }) => () =>

@@ -44,7 +44,8 @@ export async function smallServer(answer: (asked: Recorded) => { status: number;
     const one = { method, url, headers, body: Buffer.concat(chunks).toString() };
     asked.push(one);
     const { status, body } = answer(one);
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    response.writeHead(status, { "content-type": "application/json" }).end(text);
   });
   return { asked, ...(await listening(server)) };
 }
