@@ -76,35 +76,3 @@ describe.concurrent("a pull request that is larger than GitHub's API shows", pat
     ),
   );
 });
-
-// In `npm test`, check-runs.test.ts tests a change that has only such files.
-describe.runIf(long).concurrent("a pull request without a line to review", patient, () => {
-  it("A pull request without a line to review is green, in one quiet line, and costs no model call", () =>
-    onPull(
-      {
-        base: {
-          "package-lock.json": '{ "lockfileVersion": 2, "packages": {}, "dependencies": {} }\n',
-          "logo.png": Buffer.from([0x89, 0x50, 0, 1]),
-          "old.js": numbers(9),
-        },
-        head: {
-          "package-lock.json": '{ "lockfileVersion": 3, "packages": {} }\n',
-          "logo.png": Buffer.from([0x89, 0x50, 0, 2]),
-          "old.js": null,
-          "new.js": numbers(9),
-        },
-        script: () => turn(finish),
-      },
-      async (app) => {
-        await app.review();
-
-        expect(app.end()).toEqual({ reviews: 0, comments: [], summaries: 1, check: "success" });
-        expect(app.summary()).toMatch(
-          /^<details>\s*<summary>Hunkwise: this change has no hunks [^\n]*<\/summary>/,
-        );
-        expect(app.repository.checkRuns[0]?.output.title).toBe("Nothing to review");
-        expect(app.summary()).not.toMatch(/no problems|✅/i);
-        expect(app.reviewRequests).toEqual([]);
-      },
-    ));
-});
