@@ -226,12 +226,10 @@ function wayOn(range: NoticedRange): string {
 }
 
 /**
- * Rejects with `config_invalid` if a file is refused: then it is unknown which files are private.
- * @param given takes the place of the repository's file; those of folders are read all the same
- */
-/**
  * The configuration of a local range, from the base, because the author of the change controls the head. `path` is the repository's file at
- * the base; null if there is none and the defaults hold.
+ * the base; null if there is none and the defaults hold. Rejects with `config_invalid` if a file is refused: then it is unknown which files
+ * are private.
+ * @param given takes the place of the repository's file; those of folders are read all the same
  */
 export async function loadLocalConfig(
   workspace: Workspace,

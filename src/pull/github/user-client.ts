@@ -143,6 +143,7 @@ export function createUserClient({ github, login, appId, userAgent }: UserClient
       const query = new URLSearchParams({
         client_id: clientId,
         state,
+        // GitHub only knows S256 (RFC 7636, section 4.2).
         code_challenge: createHash("sha256").update(verifier).digest("base64url"),
         code_challenge_method: "S256",
       });

@@ -13,7 +13,14 @@ import { blobSizes, listEntries, MAX_LISTING_BYTES } from "./object-listing.ts";
 import { blobHunks, patchOf, type ReadChange, readChange } from "./patches.ts";
 import { isObjectName, runGit, streamGit } from "./run-git.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
-import { MAX_SEARCHED_BYTES, mergeHits, searchTarget, searchTree, startsBinary } from "./search.ts";
+import {
+  MAX_SEARCHED_BYTES,
+  mergeHits,
+  type SearchPlace,
+  searchTarget,
+  searchTree,
+  startsBinary,
+} from "./search.ts";
 import {
   type Change,
   type Commit,
@@ -222,11 +229,11 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
 
   /** Where the head's files are searched. */
   protected async searchedFolder(tree: ReadonlyMap<string, TreeEntry>): Promise<string> {
-    return await this.writeFiles(searchable(tree));
+    return (await this.writeFiles(searchable(tree))).root;
   }
 
   /** Writes regular files to a temporary folder. Rejects with `too_large` before it writes. */
-  protected async writeFiles(entries: readonly TreeEntry[]): Promise<string> {
+  protected async writeFiles(entries: readonly TreeEntry[]): Promise<SearchPlace> {
     const { gitDir } = this.#place;
     const sizes = await blobSizes(
       { git: this.#place, gitDir },
@@ -246,7 +253,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     const input = indexRecords(searched);
     await runGit({ ...command, what: "list files", args: ["update-index", "-z", "--index-info"], input });
     await runGit({ ...command, what: "checkout", args: ["checkout-index", "--all", "--force", "--quiet"] });
-    return root;
+    return { root, tree: byPath(searched) };
   }
 
   /** A temporary folder that is removed with this workspace. */
@@ -316,6 +323,8 @@ class CheckoutWorkspace extends ObjectWorkspace {
 class WorkTreeWorkspace extends ObjectWorkspace {
   readonly #place: RevisionPlace;
   #lent: ReturnType<WorkTreeWorkspace["lend"]> | undefined;
+  /** Each comparison copies again what differs; in the end, all files are copied. */
+  #attempts = 4;
 
   constructor(place: RevisionPlace) {
     super(place);
@@ -325,42 +334,36 @@ class WorkTreeWorkspace extends ObjectWorkspace {
   override async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
     const tree = await this.tree("head");
     const { covers } = searchTarget(tree, query);
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    while (this.#attempts > 0) {
       this.#lent ??= this.lend(tree);
-      const lent = await this.#lent.catch(() => null);
+      const lending = this.#lent;
+      const lent = await lending.catch(() => null);
       if (lent === null) break;
-      const { folder, places } = lent;
-      const covering = places.filter((place) => [...place.tree.keys()].some(covers));
+      const covering = lent.places.filter((place) => [...place.tree.keys()].some(covers));
       // A link or a submodule: ripgrep still reports problems of the query.
-      const searched = covering.length === 0 ? [{ root: folder, tree }] : covering;
-      const found = await twice(() => Promise.all(searched.map((one) => searchTree(one, query, signal))));
-      const [only] = found;
+      const searched = covering.length === 0 ? [{ root: this.#place.emptyHome, tree }] : covering;
+      const search = twice(() => Promise.all(searched.map((one) => searchTree(one, query, signal))));
+      const found = await search.catch(() => []);
       // Places that are cut off claim nothing about other files, and the files at them are read from the head.
       const isPassing = query.onlyPlaces === true && found.some(({ limited }) => limited);
-      if (isPassing || (await lent.isStill()))
-        return found.length === 1 && only ? only : mergeHits(found, query);
+      // With code 2, ripgrep could not read something.
+      const isWhole = found.every(({ program }) => program.returnCode !== 2);
+      if (isPassing || (isWhole && (await lent.isStill().catch(() => false)))) {
+        const [only, ...others] = await search;
+        return only && others.length === 0 ? only : mergeHits(found, query);
+      }
       // The user has edited files meanwhile.
+      if (this.#lent !== lending) continue;
       this.#lent = undefined;
+      this.#attempts--;
     }
     return await super.search(query, signal);
   }
 
   private async lend(tree: ReadonlyMap<string, TreeEntry>) {
     const { gitDir, root: workTree } = this.#place;
-    const folder = await this.newFolder();
-    const lent = await lendWorkTree({
-      git: this.#place,
-      gitDir,
-      workTree,
-      entries: searchable(tree),
-      folder,
-    });
-    const places = [lent.place];
-    if (lent.missing.length > 0)
-      places.push({ root: await this.writeFiles(lent.missing), tree: byPath(lent.missing) });
-    return { folder, places, isStill: lent.isStill };
+    const where = { git: this.#place, gitDir, workTree, folder: await this.newFolder() };
+    const { place, missing, isStill } = await lendWorkTree({ ...where, entries: searchable(tree) });
+    return { places: missing.length > 0 ? [place, await this.writeFiles(missing)] : [place], isStill };
   }
 }
-
-/** After that, somebody edits files faster than they can be searched. */
-const MOST_ATTEMPTS = 3;

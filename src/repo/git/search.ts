@@ -15,7 +15,7 @@ export interface SearchPlace {
   tree: ReadonlyMap<string, TreeEntry>;
   /** Default: {@link startsBinary}. */
   isBinary?: ((path: string) => boolean) | undefined;
-  /** Of a work tree with more than the tree, in which git has found no link on the way to these files: lists what is passed over. */
+  /** Lists what is passed over in a work tree. Whether there is a link on the way to a file is found out afterwards. */
   ignoreFile?: string | undefined;
 }
 
@@ -165,6 +165,7 @@ const obeysNoFile = [
   "--no-follow",
   "--max-filesize=20M",
   "--no-require-git",
+  "--glob=!**/.git",
 ];
 
 const target = (path: string | undefined) => (path === undefined ? "./" : `./${path}`);
@@ -189,7 +190,7 @@ export function ripgrepArguments(query: SearchQuery, path: string | undefined): 
   if (query.invertMatch) flags.push("--invert-match");
   if (query.fileType !== undefined) flags.push(`--type=${query.fileType}`);
   if (query.filePattern !== undefined) flags.push(`--glob=${query.filePattern}`);
-  return [...flags, "--glob=!**/.git", `--regexp=${query.pattern}`, "--", target(path)];
+  return [...flags, `--regexp=${query.pattern}`, "--", target(path)];
 }
 
 function modeFlags({ mode, contextLines }: SearchQuery): string[] {

@@ -56,7 +56,7 @@ export async function copyIndex(
 
 /** Keys that decide how files are compared, what is ignored, and which bytes are stored. */
 const keys = String.raw`^core\.(filemode|autocrlf|eol|ignorecase|excludesfile|attributesfile)$`;
-/** Whether a file of configuration may contain one of them with a value that is not git's default. */
+/** Whether configuration may contain one of them with a value that is not git's default. */
 const mayMatter = /autocrlf|eol|ignorecase|sfile|include|filemode(?!\s*=\s*true\s*$)/im;
 
 /** The settings of a repository that cannot run anything, from the weakest to the strongest file; also the user's. */
@@ -69,7 +69,7 @@ async function harmlessConfig(
   const files = [...global, join(commonDir, "config"), join(gitDir, "config.worktree")];
   const texts = await Promise.all(files.map((file) => readFile(file, "latin1").catch(() => "")));
   const read = async (file: string, at: number) => {
-    if (!mayMatter.test(texts[at] ?? "")) return [];
+    if (texts[at] === "") return [];
     // Where the user has such a file, the home exists; there git expands `~` in the files that it includes.
     const isGlobal = at < global.length;
     const { stdout } = await runGit({
@@ -81,7 +81,9 @@ async function harmlessConfig(
     });
     return splitRecords(stdout);
   };
-  const records = (await Promise.all(files.map(read))).flat();
+  // The repository's default overrides what the user has set.
+  const isNeeded = texts.some((text) => mayMatter.test(text));
+  const records = isNeeded ? (await Promise.all(files.map(read))).flat() : [];
   const config: [string, string][] = user
     ? [
         ["core.excludesfile", join(user.configHome, "git", "ignore")],

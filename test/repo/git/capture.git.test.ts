@@ -474,6 +474,11 @@ describe("a capture", () => {
     repo.write({ "a.txt": "one\r\n", "x.swp": null });
     expect(await changed({ user })).toEqual([]);
     expect(await changed({ user: null })).toContain("modified a.txt");
+    // The repository's default overrides the user's.
+    writeFileSync(join(home, ".gitconfig"), "[core]\n\tfileMode = false\n");
+    repo.write({ "a.txt": "one\n" });
+    chmodSync(join(repo.dir, "a.txt"), 0o755);
+    expect(await changed({ user })).toContain("modified a.txt");
   });
 
   it("A capture names what it cannot hold, and waits for nothing", async () => {

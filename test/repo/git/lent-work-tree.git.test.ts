@@ -117,6 +117,25 @@ describe("a search in a work tree", () => {
     expect(await found(workspace)).toEqual(["a.txt", "b/c.txt"]);
   });
 
+  it("A search finds the head's files although the work tree is removed after the first search", async () => {
+    await using range = await open();
+    await using workspace = openWorkspace(range.place);
+    expect(await found(workspace)).toEqual(["a.txt", "b/c.txt"]);
+    for (const name of ["a.txt", "b", "d.bin"]) rmSync(join(repo.dir, name), { recursive: true });
+    renameSync(repo.dir, `${repo.dir}-moved`);
+    const moved = join(folder.path, "source-moved", ".git");
+    mkdirSync(repo.dir);
+    renameSync(moved, join(repo.dir, ".git"));
+    expect(await found(workspace)).toEqual(["a.txt", "b/c.txt"]);
+  });
+
+  it("A folder with a file that is too large to be searched is searched", async () => {
+    repo.commit("large", { "b/large.txt": `needle\n${"x".repeat(21 * 1024 * 1024)}` });
+    await using range = await open();
+    await using workspace = openWorkspace(range.place);
+    expect(await found(workspace, { path: "b" })).toEqual(["b/c.txt"]);
+  });
+
   it("A search counts no binary file towards the maximum, and only NUL near the start makes one", async () => {
     const binary = (at: number): [string, Content] => [`0/${at}.bin`, Buffer.from(`needle ${at}\n\0\0\n\0`)];
     const files = Object.fromEntries(Array.from({ length: 20 }, (_, at) => binary(at)));
