@@ -75,7 +75,7 @@ export async function searchedFiles(root: string, ignoreFile: string) {
     return undefined;
   }, pathThenLine);
   const print = ["--null", "--with-filename", "--byte-offset", "--only-matching", "--no-line-number"];
-  // The first NUL of a file and the rest of its line, of which nothing is printed but the place.
+  // Matches the first NUL of a file with the rest of its line, and prints only where it is.
   const first = [
     "--text",
     "--encoding=none",
