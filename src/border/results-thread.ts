@@ -12,6 +12,7 @@ import type { ResultsAnswer, ResultsTask } from "./read-artifact.ts";
 const MOST_FILES = 5;
 /** Entries that are looked at, of whatever kind. */
 const MOST_ENTRIES = 1_000;
+
 /** The file itself, or the files in a zip. Names in a zip only say what a file is. Nothing is written to the disk. */
 async function filesOf(bytes: Buffer): Promise<Buffer[]> {
   if (!bytes.subarray(0, 4).equals(Buffer.from("PK\x03\x04")) && !bytes.subarray(0, 4).equals(emptyZip))

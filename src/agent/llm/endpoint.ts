@@ -142,6 +142,7 @@ export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSign
   const carried = error instanceof errors.APIConnectionError ? error.cause : error;
   if (carried instanceof AppError) return carried;
   if (signal.aborted || error instanceof errors.APIUserAbortError) return abortedError();
+  // A "TimeoutError" came in the middle of an answer.
   if (
     error instanceof errors.APIConnectionTimeoutError ||
     (error instanceof Error && error.name === "TimeoutError")

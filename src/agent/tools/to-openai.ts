@@ -41,6 +41,7 @@ function argumentsSchema(tool: Pick<AnyTool, "input">): Record<string, unknown> 
   const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { io: "input" }) as Schema;
   const required = new Set(schema.required ?? []);
   const properties = Object.entries(schema.properties ?? {}).map(([name, { description, ...property }]) => {
+    // The name of a switch explains it.
     const described =
       description === undefined || property.type === "boolean" ? property : { ...property, description };
     return [name, required.has(name) ? described : orNull(described)];

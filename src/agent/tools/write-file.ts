@@ -20,6 +20,7 @@ function writeInto(file: EditableText, input: Input): string {
   const { mode } = input;
   const content = encode(withLineEnds(input.content, file), file.encoding);
   if (mode === "overwrite") return content;
+  // With their line ends; the last one may have none.
   const lines = file.raw === "" ? [] : file.raw.split(/(?<=\n)/);
   if (mode === "append") return ended(file.raw, file.lineEnd) + content;
   const { start, behind } = rangeOf(lines.length, input);
