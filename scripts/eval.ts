@@ -49,7 +49,7 @@ async function modelsOf({ isJudged, judge }: EvalOptions, env: LocalEnv, signal:
   await ready(signal);
   if (!isJudged) return { models, judge: null };
   const name = judge ?? model.name;
-  const judging = { ...model, name, verifyName: name, protocol: "native" as const };
+  const judging = { ...model, name, verify: null, protocol: "native" as const };
   return { models, judge: (await createModels(judging, options)).models.review };
 }
 

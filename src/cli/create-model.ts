@@ -1,10 +1,15 @@
 import { readFile } from "node:fs/promises";
-import { type AdaptiveModel, createAdaptiveModel, withFallback } from "../agent/llm/adaptive-model.ts";
+import {
+  type AdaptiveModel,
+  createAdaptiveModel,
+  isForGood,
+  withFallback,
+} from "../agent/llm/adaptive-model.ts";
 import { createModelGuard, type RequestEnd } from "../agent/llm/guarded-model.ts";
 import type { Avoidable, EndpointModel, Models, ToolDefinition, Usage } from "../agent/llm/model.ts";
 import type { PriceTable } from "../agent/llm/prices.ts";
 import { modelKey, openKnownModels } from "../agent/llm/probe.ts";
-import type { EmbeddingEnv, ModelEnv } from "../config/env.ts";
+import { type EmbeddingEnv, isSameModel, type ModelEnv } from "../config/env.ts";
 import { leastContextTokens } from "../config/variables.ts";
 import { AppError, errorLine } from "../core/errors.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
@@ -38,7 +43,7 @@ interface ModelOptions {
   onProbe?: ((model: string) => void) | undefined;
 }
 
-/** Connects each model of the environment once, with the fallback behind it. Loads clients late. Rejects for an invalid price table. */
+/** Connects each model of the environment once, with what answers in its place behind it. Loads clients late. Rejects for an invalid price table. */
 export async function createModels(env: ModelEnv, options: ModelOptions): Promise<ConnectedModels> {
   const { warn, forOneRun = false, onRequest = () => {}, onProbe = () => {} } = options;
   const { guard } = createModelGuard({
@@ -51,10 +56,10 @@ export async function createModels(env: ModelEnv, options: ModelOptions): Promis
   const prices = await pricesOf(options.pricesFile);
   const known = openKnownModels(options.folder);
   const loads: (() => Promise<unknown>)[] = [];
-  const connectTo = (of: ModelEnv, name: string): AdaptiveModel => {
-    const { native, load } = lateModel(of, name, prices);
+  const connectTo = (of: ModelEnv): AdaptiveModel => {
+    const { native, load } = lateModel(of, prices);
     loads.push(load);
-    const key = keyOf(of, name);
+    const key = keyOf(of);
     return createAdaptiveModel({
       native: guard(native, of.baseUrl, key.slice(0, EXTRAS_KEY_CHARACTERS)),
       protocol: of.protocol,
@@ -68,13 +73,11 @@ export async function createModels(env: ModelEnv, options: ModelOptions): Promis
       forOneRun,
     });
   };
-  const fallback = env.fallback && connectTo(env.fallback, env.fallback.name);
-  const named = (name: string): AdaptiveModel => {
-    const alone = connectTo(env, name);
-    return fallback && !isFallback(env, name) ? withFallback(alone, fallback, warn) : alone;
-  };
-  const review = named(env.name);
-  const verify = env.verifyName === env.name ? review : named(env.verifyName);
+  const alone = connectTo(env);
+  // A model is not a fallback for itself.
+  const fallback = isSameModel(env, env.fallback) ? null : env.fallback;
+  const review = fallback ? withFallback(alone, connectTo(fallback), warn) : alone;
+  const verify = env.verify ? withFallback(connectTo(env.verify), review, warn, isForGood) : review;
   return {
     models: { review, verify },
     ready: async (signal) =>
@@ -82,10 +85,6 @@ export async function createModels(env: ModelEnv, options: ModelOptions): Promis
     load: async () => void (await Promise.all(loads.map((load) => load()))),
   };
 }
-
-/** A model is not a fallback for itself. */
-const isFallback = ({ fallback, baseUrl, apiKey }: ModelEnv, name: string): boolean =>
-  fallback?.name === name && fallback.baseUrl === baseUrl && fallback.apiKey === apiKey;
 
 /** The definitions that each review offers. Loaded late, because most commands know their model. */
 export async function toolsOfReviews(): Promise<ToolDefinition[]> {
@@ -101,26 +100,22 @@ const EXTRAS_KEY_CHARACTERS = 12;
 export async function createModel(
   env: ModelEnv,
   pricesFile: string | null,
-  name: string,
 ): Promise<Required<EndpointModel>> {
-  return connect(env, name, (await pricesOf(pricesFile)).table, 0);
+  return connect(env, (await pricesOf(pricesFile)).table, 0);
 }
 
 /** The key under which the abilities of a model are stored. */
-export const keyOf = ({ api, baseUrl }: ModelEnv, name: string): string =>
+export const keyOf = ({ api, baseUrl, name }: ModelEnv): string =>
   modelKey(JSON.stringify([baseUrl, api]), name);
 
-function lateModel(
-  env: ModelEnv,
-  name: string,
-  prices: Prices,
-): { native: EndpointModel; load(): Promise<unknown> } {
+function lateModel(env: ModelEnv, prices: Prices): { native: EndpointModel; load(): Promise<unknown> } {
+  const { name } = env;
   let model: Promise<Required<EndpointModel>> | undefined;
   const avoids = new Set<Avoidable>();
   const load = () => {
     // Node loads its fetch with the first of its classes.
     if (model === undefined) new Headers();
-    model ??= connect(env, name, prices.table, MAX_RETRIES, avoids);
+    model ??= connect(env, prices.table, MAX_RETRIES, avoids);
     return model;
   };
   const native: EndpointModel = {
@@ -153,13 +148,12 @@ async function pricesOf(pricesFile: string | null): Promise<Prices> {
 
 async function connect(
   env: ModelEnv,
-  name: string,
   prices: PriceTable,
   maxRetries: number,
   avoids = new Set<Avoidable>(),
 ): Promise<Required<EndpointModel>> {
-  const { apiKey, baseUrl, contextTokens, reasoningEffort } = env;
-  const endpoint = { apiKey, baseUrl, contextTokens, reasoningEffort, model: name, prices };
+  const { apiKey, baseUrl, contextTokens, reasoningEffort, name: model } = env;
+  const endpoint = { apiKey, baseUrl, contextTokens, reasoningEffort, model, prices };
   const options = { ...endpoint, maxRetries, timeoutMs: TIMEOUT_MS, avoids };
   if (env.api === "anthropic") {
     const { createAnthropicModel } = await import("../agent/llm/anthropic.ts");

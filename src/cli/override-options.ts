@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import type { LocalEnv } from "../config/env.ts";
+import { type LocalEnv, modelsOf } from "../config/env.ts";
 import { type Overrides, selectsNothing } from "../config/overrides.ts";
 import { Effort, mostGuidance, type RepoConfig } from "../config/repo-config.ts";
 import { AppError, errorLine } from "../core/errors.ts";
@@ -125,9 +125,8 @@ export async function requirePrices(
   const { priceOf, readPrices } = await import("../agent/llm/prices.ts");
   const { readPricesFile } = await import("./create-model.ts");
   const prices = readPrices(await readPricesFile(pricesFile));
-  const { name, verifyName, fallback } = model;
-  const asked = [name, verifyName, ...(fallback ? [fallback.name] : [])];
-  const unknown = [...new Set(asked)].filter((one) => priceOf(one, prices) === null);
+  const asked = new Set(modelsOf(model).map(({ name }) => name));
+  const unknown = [...asked].filter((one) => priceOf(one, prices) === null);
   if (unknown.length === 0) return;
   const why = `The maximum cost cannot be kept: the price of ${unknown.join(" and ")} is not known`;
   throw new AppError("usage", why, {

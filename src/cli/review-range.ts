@@ -5,7 +5,7 @@ import { type FoundTestPlace, proveReview, withoutProofs } from "../border/prove
 import { runTask } from "../border/run-task.ts";
 import type { StartedProcess } from "../border/start-process.ts";
 import type { TestPlaceOrder } from "../border/test-place.ts";
-import type { LocalEnv } from "../config/env.ts";
+import { type LocalEnv, modelsOf } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { publicLine } from "../core/errors.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
@@ -53,7 +53,7 @@ export async function connectModels(
 ): Promise<ConnectedModels | null> {
   for (const notice of notices) warn(notice);
   if (!model) return null;
-  for (const key of [model.apiKey, model.fallback?.apiKey]) if (key) registerSecret(key, { keep: true });
+  for (const { apiKey } of modelsOf(model)) if (apiKey) registerSecret(apiKey, { keep: true });
   const options = { pricesFile, folder: modelFolder, forOneRun: true, warn, onProbe };
   const connected = await createModels(model, options);
   await connected.ready(signal);

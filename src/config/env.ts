@@ -32,16 +32,24 @@ export interface ModelEnv {
   /** Null for OpenAI's own. */
   baseUrl: string | null;
   name: string;
-  /** Of the model that verifies findings. */
-  verifyName: string;
   contextTokens: number;
   /** False if `contextTokens` is assumed; the endpoint's value is then better. */
   contextIsConfigured: boolean;
   protocol: (typeof protocolNames)[number];
   reasoningEffort: (typeof effortNames)[number] | null;
+  /** The model that verifies findings. Null: this one. */
+  verify: ModelEnv | null;
   /** The fallback while the others are unavailable; it is probed separately. Null for none. */
   fallback: ModelEnv | null;
 }
+
+/** All models that a review may ask, this one first. */
+export const modelsOf = (model: ModelEnv | null): ModelEnv[] =>
+  [model, model?.verify, model?.fallback].flatMap((one) => one ?? []);
+
+/** Whether both are one model of one account. */
+export const isSameModel = (one: ModelEnv, other: ModelEnv | null): boolean =>
+  one.name === other?.name && one.baseUrl === other.baseUrl && one.apiKey === other.apiKey;
 
 /** The model of the environment; null if neither a key nor an endpoint is set. */
 function readModel(given: Variables): ModelEnv | null {
@@ -54,14 +62,19 @@ function readModel(given: Variables): ModelEnv | null {
   requireContext(given);
   const model: ModelEnv = {
     ...endpoint,
-    verifyName: given.HUNKWISE_VERIFY_MODEL ?? endpoint.name,
     contextTokens: given.HUNKWISE_CONTEXT_TOKENS ?? defaultContextTokens,
     contextIsConfigured: given.HUNKWISE_CONTEXT_TOKENS !== undefined,
     protocol: given.HUNKWISE_PROTOCOL,
     reasoningEffort: given.HUNKWISE_REASONING_EFFORT ?? null,
+    verify: null,
     fallback: null,
   };
-  return { ...model, fallback: readFallback(given, model) };
+  const verify = readOther(given, model, "VERIFY");
+  return {
+    ...model,
+    verify: isSameModel(model, verify) ? null : verify,
+    fallback: readOther(given, model, "FALLBACK"),
+  };
 }
 
 /** A person who names the protocol has a reason for a small window. */
@@ -78,25 +91,27 @@ function requireContext({ HUNKWISE_CONTEXT_TOKENS: tokens, HUNKWISE_PROTOCOL: pr
   );
 }
 
-function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
-  const { HUNKWISE_FALLBACK_BASE_URL: baseUrl, HUNKWISE_FALLBACK_API_KEY: apiKey } = given;
-  const name = given.HUNKWISE_FALLBACK_MODEL;
+/** The model for another role, which may be at another endpoint; null if none is named. */
+function readOther(given: Variables, model: ModelEnv, role: "VERIFY" | "FALLBACK"): ModelEnv | null {
+  const variable = `HUNKWISE_${role}_MODEL` as const;
+  const name = given[variable];
+  const baseUrl = given[`HUNKWISE_${role}_BASE_URL` as const];
+  const apiKey = given[`HUNKWISE_${role}_API_KEY` as const];
   if (!name) {
-    if (baseUrl || apiKey)
-      throw missing("HUNKWISE_FALLBACK_MODEL", "Set it to the model that answers if the others fail");
+    const what = role === "VERIFY" ? "verifies findings" : "answers if the others fail";
+    if (baseUrl || apiKey) throw missing(variable, `Set it to the model that ${what}`);
     return null;
   }
-  const other = otherProvider(given, model, name);
+  const other = otherProvider(given, model, name, apiKey);
   // The key of one provider must not go to another.
   const place = baseUrl
     ? { api: apiAt(baseUrl), apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl) }
     : { ...other, apiKey: apiKey ?? (other ?? model).apiKey };
+  const found = { ...model, ...place, name };
+  // The configuration describes the models that review and verify at one endpoint.
+  if (role === "VERIFY" && found.baseUrl === model.baseUrl) return found;
   return {
-    ...model,
-    ...place,
-    name,
-    verifyName: name,
-    // The configuration describes the other models.
+    ...found,
     contextTokens: Math.min(model.contextTokens, defaultContextTokens),
     contextIsConfigured: false,
     protocol: "auto",
@@ -128,10 +143,17 @@ const atAnthropic = (given: Variables): Endpoint => ({
   name: given.HUNKWISE_MODEL ?? defaultClaude,
 });
 
-/** Where a fallback is that the service of the other models cannot have, if there is a key for it; null: at the same endpoint. */
-function otherProvider(given: Variables, model: ModelEnv, name: string): Omit<Endpoint, "name"> | null {
+/**
+ * Where a model is that the service of the reviewing one cannot have, if there is a key for it; null: at the same endpoint.
+ * @param own the key that is set for this model alone
+ */
+function otherProvider(
+  given: Variables,
+  model: ModelEnv,
+  name: string,
+  own: string | undefined,
+): Omit<Endpoint, "name"> | null {
   const { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL } = given;
-  const own = given.HUNKWISE_FALLBACK_API_KEY;
   if (model.api === "openai" && model.baseUrl === null && (ANTHROPIC_API_KEY || own) && isClaude(name)) {
     const baseUrl = withoutSlash(ANTHROPIC_BASE_URL ?? ANTHROPIC_URL);
     return { api: "anthropic", apiKey: ANTHROPIC_API_KEY ?? null, baseUrl };
@@ -323,7 +345,7 @@ export function inspectEnv(raw: RawEnv = rawEnv()): InspectedEnv {
       embedding,
       notices: [
         ...noticesOf(raw),
-        ...(faults.length > 0 ? [] : unusedOf(given, [model, model?.fallback, embedding])),
+        ...(faults.length > 0 ? [] : unusedOf(given, [model, ...modelsOf(model), embedding])),
       ],
     },
     faults,
@@ -524,8 +546,7 @@ export function secretsOf(env: Env): string[] {
     env.app?.webhookSecret,
     env.login?.clientSecret,
     env.events?.secret,
-    env.model?.apiKey,
-    env.model?.fallback?.apiKey,
+    ...modelsOf(env.model).map(({ apiKey }) => apiKey),
     env.embedding?.apiKey,
   ];
   return [...keys, ...passwords].filter((value): value is string => Boolean(value));

@@ -146,6 +146,8 @@ const inSection =
 const app = inSection("app");
 const server = inSection("server");
 const model = inSection("model", { local: true });
+const keyOfOther = (what: string) =>
+  `API key for the ${what}. Unset: the key of the reviewing model if the endpoint is the same, otherwise no key.`;
 const network = inSection("network", { local: true });
 
 /** Times that only a test of a whole process changes (`leaseMs=3000&writeGapMs=0`). They are no setting, and no document names them. */
@@ -251,7 +253,16 @@ const Variables = z.object({
     fallback: defaultModel,
   }),
   HUNKWISE_VERIFY_MODEL: model(text(), {
-    description: "Model at the same endpoint that verifies findings. Unset: `HUNKWISE_MODEL`.",
+    description:
+      "Model that verifies findings. Unset: `HUNKWISE_MODEL`, which also verifies if this one fails.",
+  }),
+  HUNKWISE_VERIFY_BASE_URL: model(plainUrl.optional(), {
+    description: "Endpoint of the model that verifies. Unset: the endpoint of `HUNKWISE_MODEL`.",
+    secret: true,
+  }),
+  HUNKWISE_VERIFY_API_KEY: model(bareKey.optional(), {
+    description: keyOfOther("model that verifies"),
+    secret: true,
   }),
   HUNKWISE_FALLBACK_MODEL: model(text(), {
     description:
@@ -262,8 +273,7 @@ const Variables = z.object({
     secret: true,
   }),
   HUNKWISE_FALLBACK_API_KEY: model(bareKey.optional(), {
-    description:
-      "API key for the fallback model. Unset: the key of the other models if the endpoint is the same, otherwise no key.",
+    description: keyOfOther("fallback model"),
     secret: true,
   }),
   HUNKWISE_EMBEDDING_MODEL: model(text(), {
@@ -277,8 +287,7 @@ const Variables = z.object({
     secret: true,
   }),
   HUNKWISE_EMBEDDING_API_KEY: model(bareKey.optional(), {
-    description:
-      "API key for the embedding model. Unset: the key of the reviewing model if the endpoint is the same, otherwise no key.",
+    description: keyOfOther("embedding model"),
     secret: true,
   }),
   HUNKWISE_PROTOCOL: model(oneOf(protocolNames).default("auto"), {

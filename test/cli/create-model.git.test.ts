@@ -185,6 +185,45 @@ describe("The models of the environment", () => {
     expect(spare.complaints).toEqual([]);
   });
 
+  const limited = { fault: "status", status: 429, headers: { "retry-after": "600" } } as const;
+  it.each<[string, FakeAnswer | null]>([
+    ["refuses the key", { fault: "status", status: 401 }],
+    ["does not know the model", { fault: "status", status: 404 }],
+    ["refuses the request", { fault: "status", status: 400 }],
+    ["is overloaded", limited],
+    ["is gone", null],
+  ])("The reviewing model verifies if another endpoint %s, and behind it the fallback", async (_, fault) => {
+    await using other = await startFakeOpenAi({ apiKey: "verify-key", script: () => fault ?? limited });
+    if (fault === null) await other.close();
+    let isDown = false;
+    const script: FakeScript = ({ model }) =>
+      model === "spare" ? { tool_calls: [sum(2, 3), sum(20, 30)] } : isDown ? limited : { content: "yes" };
+    await using set = await connect(
+      script,
+      {
+        HUNKWISE_PROTOCOL: "native",
+        HUNKWISE_FALLBACK_MODEL: "spare",
+        HUNKWISE_VERIFY_MODEL: "big",
+        HUNKWISE_VERIFY_BASE_URL: other.url,
+        HUNKWISE_VERIFY_API_KEY: "verify-key",
+      },
+      fresh(),
+      { forOneRun: true },
+    );
+    await set.ready(never);
+    const turn = await set.models.verify.respond(request, never);
+    expect(turn).toMatchObject({ content: "yes", usage: { answeredBy: "big" } });
+    isDown = true;
+    expect((await set.models.verify.respond(request, never)).usage.answeredBy).toBe("spare");
+    expect(set.warnings).toContainEqual(expect.stringMatching(/^big answers instead of big: /));
+    const keysAt = ({ requests }: typeof other) => [
+      ...new Set(requests.map(({ headers }) => headers.authorization)),
+    ];
+    expect(keysAt(other)).toEqual(fault ? ["Bearer verify-key"] : []);
+    expect(keysAt(set.endpoint)).toEqual(["Bearer test-key"]);
+    expect([...other.complaints, ...set.endpoint.complaints]).toEqual([]);
+  });
+
   it("A bad price table is refused", async () => {
     const { model } = readEnv({ OPENAI_API_KEY: "k" });
     const options = { pricesFile: join(root.path, "none.json"), folder: null, warn: () => {} };

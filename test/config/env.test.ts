@@ -300,32 +300,49 @@ describe("readEnv", () => {
         apiKey: null,
         baseUrl: "http://localhost:11434/v1",
         name: "qwen3",
-        verifyName: "qwen3",
         contextTokens: 128_000,
         contextIsConfigured: false,
         protocol: "auto",
         reasoningEffort: null,
+        verify: null,
         fallback: null,
       },
     );
   });
 
-  it("A fallback model uses the same endpoint and key, or another endpoint with only its own key", () => {
-    const raw = {
-      OPENAI_API_KEY: "sk-1",
-      HUNKWISE_FALLBACK_MODEL: "small",
-      HUNKWISE_CONTEXT_TOKENS: "1000000",
-      HUNKWISE_PROTOCOL: "text",
-    };
-    // How the others are spoken with says nothing of it.
-    const found = { contextIsConfigured: false, contextTokens: 128_000, protocol: "auto" };
-    const here = { name: "small", apiKey: "sk-1", baseUrl: null, ...found };
-    expect(readEnv(raw).model?.fallback).toMatchObject(here);
-    const elsewhere = { ...raw, HUNKWISE_FALLBACK_BASE_URL: "http://localhost:8000/v1/" };
-    const there = { name: "small", apiKey: null, baseUrl: "http://localhost:8000/v1" };
-    expect(readEnv(elsewhere).model?.fallback).toMatchObject(there);
-    const own = { ...raw, HUNKWISE_FALLBACK_API_KEY: "sk-2" };
-    expect(readEnv(own).model?.fallback).toMatchObject({ apiKey: "sk-2", baseUrl: null });
+  it.each(["fallback", "verify"] as const)(
+    "The model for %s uses the same endpoint and key, or another endpoint with only its own key",
+    (role) => {
+      const prefix = `HUNKWISE_${role.toUpperCase()}`;
+      const raw = { ...O, HUNKWISE_CONTEXT_TOKENS: "1000000", HUNKWISE_PROTOCOL: "text" };
+      const read = (more: Record<string, string>) => readEnv({ ...raw, ...more }).model?.[role];
+      const named = { [`${prefix}_MODEL`]: "small" };
+      const found = { contextIsConfigured: false, contextTokens: 128_000, protocol: "auto" };
+      const asConfigured = { contextIsConfigured: true, contextTokens: 1_000_000, protocol: "text" };
+      // How the others are spoken with says nothing of a fallback, and nothing of another endpoint.
+      const known = role === "verify" ? asConfigured : found;
+      expect(read(named)).toMatchObject({ name: "small", apiKey: "o", baseUrl: null, ...known });
+      const elsewhere = { ...named, [`${prefix}_BASE_URL`]: "http://localhost:8000/v1/" };
+      const there = { name: "small", apiKey: null, baseUrl: "http://localhost:8000/v1", ...found };
+      expect(read(elsewhere)).toMatchObject(there);
+      const key = { [`${prefix}_API_KEY`]: "sk-2" };
+      expect(read({ ...named, ...key })).toMatchObject({ apiKey: "sk-2", baseUrl: null });
+      expect(secretsOf(readEnv({ ...raw, ...named, ...key }))).toEqual(["o", "sk-2"]);
+      expect(() => read(key)).toThrow(`${prefix}_MODEL is missing`);
+    },
+  );
+
+  it("A model of another provider verifies with the key that is set for that provider", () => {
+    const raw = { ...A, ...O, HUNKWISE_VERIFY_MODEL: "claude-opus-5" };
+    const place = { api: "anthropic", apiKey: "a", baseUrl: claude[1], name: "claude-opus-5" };
+    expect(readEnv(raw)).toMatchObject({ notices: [], model: { apiKey: "o", verify: place } });
+  });
+
+  it("No other model verifies if the same one is named at the same place", () => {
+    const raw = { ...O, HUNKWISE_MODEL: "m", HUNKWISE_VERIFY_MODEL: "m" };
+    expect(readEnv(raw).model?.verify).toBeNull();
+    const account = { ...raw, HUNKWISE_VERIFY_API_KEY: "sk-2" };
+    expect(readEnv(account).model?.verify).toMatchObject({ name: "m", apiKey: "sk-2" });
   });
 
   it("An embedding model uses the same endpoint and key, or another endpoint with only its own key", () => {
@@ -352,7 +369,7 @@ describe("readEnv", () => {
       HUNKWISE_CONTEXT_TOKENS: "32000",
     };
     expect(readEnv(raw).model).toMatchObject({
-      verifyName: "small",
+      verify: { name: "small", protocol: "text", reasoningEffort: "high", contextTokens: 32_000 },
       protocol: "text",
       reasoningEffort: "high",
       contextTokens: 32_000,
@@ -431,8 +448,6 @@ describe("readEnv", () => {
   it("secretsOf lists keys, secrets and passwords", () => {
     const env = readEnv({ ...app, OPENAI_API_KEY: "sk-1", HTTPS_PROXY: "http://u:hidden-one@proxy:3128" });
     expect(secretsOf(env)).toEqual([pkcs8, app.WEBHOOK_SECRET, "sk-1", "hidden-one"]);
-    const fallback = { HUNKWISE_FALLBACK_MODEL: "small", HUNKWISE_FALLBACK_API_KEY: "sk-2" };
-    expect(secretsOf(readEnv({ OPENAI_API_KEY: "sk-1", ...fallback }))).toEqual(["sk-1", "sk-2"]);
   });
 
   it("secretsOf lists a password as it is and as the address writes it", () => {
@@ -662,6 +677,7 @@ describe("errors of the environment", () => {
     const secrets = {
       OPENAI_API_KEY: "sk-hidden value",
       HUNKWISE_FALLBACK_API_KEY: "sk-hidden value",
+      HUNKWISE_VERIFY_API_KEY: "sk-hidden value",
       HUNKWISE_EMBEDDING_API_KEY: "sk-hidden value",
       PRIVATE_KEY: "hidden",
       DATABASE_URL: "mysql://u:hidden@h/d",
@@ -710,14 +726,14 @@ describe("the App that the set-up page stored", () => {
 describe("the model of one run", () => {
   const modelOf = (raw: RawEnv, name?: string) => {
     const { model } = readLocalEnv(withModel(raw, name));
-    return model && [model.name, model.verifyName];
+    return model && [model.name, model.verify?.name ?? null];
   };
   const server = { OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
 
   it("The model of one run replaces the configured one", () => {
-    expect(modelOf({ ...server, HUNKWISE_MODEL: "a" })).toEqual(["a", "a"]);
-    expect(modelOf({ ...server, HUNKWISE_MODEL: "a" }, "b")).toEqual(["b", "b"]);
-    expect(modelOf(server, "b")).toEqual(["b", "b"]);
+    expect(modelOf({ ...server, HUNKWISE_MODEL: "a" })).toEqual(["a", null]);
+    expect(modelOf({ ...server, HUNKWISE_MODEL: "a" }, "b")).toEqual(["b", null]);
+    expect(modelOf(server, "b")).toEqual(["b", null]);
     expect(modelOf({}, "b")).toBeNull();
   });
 

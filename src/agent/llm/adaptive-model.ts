@@ -184,11 +184,13 @@ const ANSWER_SHARE = 1 / 4;
  * A model with a fallback, which answers while the model is unavailable or absent, and what its provider refuses to read. The fallback is
  * probed when it is first needed, and gets no request that does not fit its window. A review is planned for the first model, so name, window
  * and protocol are its own.
+ * @param mayFallBack whether the fallback answers after an error
  */
 export function withFallback(
   first: AdaptiveModel,
   fallback: AdaptiveModel,
   warn: (text: string) => void,
+  mayFallBack: (error: AppError) => boolean = isOfProvider,
 ): AdaptiveModel {
   let isUsed = false;
 
@@ -200,11 +202,10 @@ export function withFallback(
       throw toReport(error, second, fallback.name);
     });
     if (error.code === "content_refused" && turn.finishReason === "content_filter") throw error;
-    if (!isUsed) warn(`${fallback.name} answers instead of ${first.name}: ${error.line}`);
+    // Not its remedy, which names the variables of the reviewing model.
+    if (!isUsed) warn(`${fallback.name} answers instead of ${first.name}: ${error.message}`);
     isUsed = true;
-    return fallback.name === first.name
-      ? turn
-      : { ...turn, usage: { ...turn.usage, answeredBy: fallback.name } };
+    return { ...turn, usage: { answeredBy: fallback.name, ...turn.usage } };
   }
 
   return {
@@ -239,18 +240,21 @@ function withCostOf({ usage: { costUsd } }: ModelTurn, turn: ModelTurn): ModelTu
 }
 
 /** A refused key or request is a mistake that a person must correct. An exhausted quota is not: another account may have one. */
-const mayFallBack = (error: AppError): boolean =>
+const isOfProvider = (error: AppError): boolean =>
   !isAborted(error) &&
   (error.retryable ||
     ["model_rate_limited", "content_refused"].includes(error.code) ||
     error instanceof ModelAbsent);
+
+/** Whatever a model fails with, except an abort, and a prompt that its loop shortens for it. */
+export const isForGood = (error: AppError): boolean => !isAborted(error) && error.code !== "too_large";
 
 /** Of two errors, the one that is temporary, or ends sooner, with the words of both. */
 function toReport(error: AppError, second: unknown, name: string): unknown {
   if (!(second instanceof AppError) || isAborted(second)) return second;
   const isSooner = !error.retryable || (second.retryAfterMs ?? Infinity) < (error.retryAfterMs ?? 0);
   const { code, retryable, remedy, retryAfterMs } = second.retryable && isSooner ? second : error;
-  return new AppError(code, `${error.message}; the fallback ${name} failed too: ${second.message}`, {
+  return new AppError(code, `${error.message}; ${name} was asked instead and failed too: ${second.message}`, {
     retryable,
     remedy,
     retryAfterMs,

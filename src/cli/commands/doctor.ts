@@ -205,7 +205,7 @@ async function checkGitHub(env: Env): Promise<Diagnosis> {
   return ok(`${env.github.host} knows the App ${slug}`);
 }
 
-/** Probes each model of the environment and the fallback once, and says which protocol will be used. Rejects for a bad address. */
+/** Probes each model of the environment once, and says which protocol will be used. Rejects for a bad address. */
 export async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
   if (env.model === null) {
     return warn(
@@ -213,15 +213,15 @@ export async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnos
       "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL.",
     );
   }
-  const { name, verifyName, fallback } = env.model;
-  const modelled: ModelledEnv = { ...env, model: env.model };
-  const named = new Map([[name, "HUNKWISE_MODEL"]]);
-  if (verifyName !== name) named.set(verifyName, "HUNKWISE_VERIFY_MODEL");
-  const diagnoses: Diagnosis[] = [];
-  for (const [one, variable] of named) diagnoses.push(await check(modelled, one, variable, signal));
-  if (fallback) {
-    const found = await check({ ...env, model: fallback }, fallback.name, "HUNKWISE_FALLBACK_MODEL", signal);
-    diagnoses.push(asFallback(found));
+  const { verify, fallback } = env.model;
+  const diagnoses = [await check({ ...env, model: env.model }, "HUNKWISE_MODEL", signal)];
+  for (const [model, says, prefix] of [
+    [verify, "verification", "HUNKWISE_VERIFY"],
+    [fallback, "fallback", "HUNKWISE_FALLBACK"],
+  ] as const) {
+    if (!model) continue;
+    const found = await check({ ...env, model }, `${prefix}_MODEL`, signal);
+    diagnoses.push({ ...found, says: `${says}: ${found.says}`, remedy: remedyOf(prefix, found.remedy) });
   }
   const worst = diagnoses.find(({ state }) => state === "fail") ?? diagnoses[0];
   return { state: "ok", remedy: null, ...worst, says: diagnoses.map(({ says }) => says).join("; ") };
@@ -310,33 +310,24 @@ function oneOf(listed: readonly string[] | null, wrong: string): string {
 type ModelledEnv = Env & { model: ModelEnv };
 
 /** @param variable the variable that names the model */
-async function check(
-  env: ModelledEnv,
-  name: string,
-  variable: string,
-  signal: AbortSignal,
-): Promise<Diagnosis> {
-  const model = await createModel(env.model, env.pricesFile, name);
+async function check(env: ModelledEnv, variable: string, signal: AbortSignal): Promise<Diagnosis> {
+  const model = await createModel(env.model, env.pricesFile);
   const probe = await probeModel(model, signal, { tools: await toolsOfReviews() });
   if (probe.error instanceof ModelAbsent) {
-    return { ...fail(probe.error), remedy: `Set ${variable} to ${oneOf(probe.models, name)}.` };
+    return { ...fail(probe.error), remedy: `Set ${variable} to ${oneOf(probe.models, model.name)}.` };
   }
   if (probe.error) return fail(probe.error);
-  await keep(env, name, probe);
-  return diagnosed(env.model, name, probe);
+  await keep(env, probe);
+  return diagnosed(env.model, probe);
 }
 
-/** The remedies name the variables of the other models. */
-const asFallback = ({ state, says, remedy }: Diagnosis): Diagnosis => ({
-  state,
-  says: `fallback: ${says}`,
-  remedy: remedy?.startsWith("Set HUNKWISE_FALLBACK_")
-    ? remedy
-    : remedy &&
-      "Check HUNKWISE_FALLBACK_MODEL, HUNKWISE_FALLBACK_BASE_URL and HUNKWISE_FALLBACK_API_KEY, or unset them.",
-});
+/** Errors name the variables of the reviewing model. */
+const remedyOf = (prefix: string, remedy: string | null) =>
+  remedy !== null && /\b(?:OPENAI|AZURE|ANTHROPIC)_|\bHUNKWISE_MODEL\b/.test(remedy)
+    ? `Check ${prefix}_MODEL, ${prefix}_BASE_URL and ${prefix}_API_KEY, or unset them.`
+    : remedy;
 
-function diagnosed(env: ModelEnv, name: string, probe: ModelProbe): Diagnosis {
+function diagnosed({ name, ...env }: ModelEnv, probe: ModelProbe): Diagnosis {
   const reported = env.contextIsConfigured ? null : probe.contextTokens;
   const context = reported ?? env.contextTokens;
   const guessed = env.contextIsConfigured ? "as configured" : "assumed";
@@ -365,10 +356,10 @@ const remedyFor = (best: string) =>
     : `Set HUNKWISE_PROTOCOL to auto or to ${best}.`;
 
 /** Stores the result, so that a repaired server is not treated as before. Creates no folder. */
-async function keep({ dataDir, model }: ModelledEnv, name: string, probe: ModelProbe): Promise<void> {
+async function keep({ dataDir, model }: ModelledEnv, probe: ModelProbe): Promise<void> {
   for (const folder of [dataDir, cacheFolder()]) {
     const there = folder === null ? null : await stat(folder).catch(() => null);
-    if (there?.isDirectory()) await openKnownModels(folder).remember(keyOf(model, name), abilityOf(probe));
+    if (there?.isDirectory()) await openKnownModels(folder).remember(keyOf(model), abilityOf(probe));
   }
 }
 

@@ -166,19 +166,20 @@ export function roomFor(
 
 type Answers = Pick<UsageTotals, "requests" | "standIns">;
 
-/** The names of the models that answered: `asked`, unless the fallback answered every request. */
+/** The names of the models that answered: `asked`, unless others answered every request. */
 export function whoAnswered(asked: string, { requests, standIns = {} }: Answers): string {
-  const others = Object.keys(standIns).filter((name) => name !== asked);
-  return [...(countOf(standIns) < requests || others.length === 0 ? [asked] : []), ...others].join(" and ");
+  const { [asked]: _, ...others } = standIns;
+  const names = Object.keys(others);
+  return [...(countOf(others) < requests || names.length === 0 ? [asked] : []), ...names].join(" and ");
 }
 
-/** Tells readers that a fallback model answered; empty if it did not. */
+/** Tells readers that a model answered in the place of another; empty if none did. */
 export function standInWarning({ requests, standIns = {} }: Answers): string[] {
   const count = countOf(standIns);
   if (count === 0) return [];
   const names = Object.keys(standIns).join(" and ");
   return [
-    `${names} answered ${count} of ${requests} requests, because the configured model was overloaded, could not be reached, or its provider refused the content`,
+    `${names} answered ${count} of ${requests} requests, because the model configured for them was overloaded or could not be reached, or its provider refused them`,
   ];
 }
 

@@ -3,6 +3,7 @@ import {
   type AdaptiveModel,
   type AdaptiveOptions,
   createAdaptiveModel,
+  isForGood,
   withFallback,
 } from "../../../src/agent/llm/adaptive-model.ts";
 import {
@@ -308,6 +309,18 @@ describe("a model with a fallback", () => {
     expect(small.requests).toEqual([]);
   });
 
+  it("A model that may replace another after every failure does so, except after an abort or a prompt to shorten", async () => {
+    const replacing = (fault: AppError) => {
+      const { big, small } = pair([fault], [{ content: "yes", usage: { answeredBy: "spare" } }]);
+      return withFallback(big, small, () => {}, isForGood).respond(ask(), never);
+    };
+    // What stands in may itself have been replaced.
+    for (const fault of [fail("model_unauthorized"), fail("model_refused"), overloaded])
+      expect((await replacing(fault)).usage.answeredBy).toBe("spare");
+    for (const fault of [fail("aborted"), fail("too_large")])
+      await expect(replacing(fault)).rejects.toBe(fault);
+  });
+
   it("The fallback answers what the provider filtered, and both costs count", async () => {
     const filtered = { finishReason: "content_filter", usage: { costUsd: 0.5, promptTokens: 9 } } as const;
     const answer = { content: "yes", usage: { costUsd: 0.25, promptTokens: 10 } };
@@ -352,7 +365,7 @@ describe("a model with a fallback", () => {
     for (const [first, second, { code, retryable, retryAfterMs }] of cases)
       await expect(pair([first], [second]).model.respond(ask(), never)).rejects.toMatchObject({
         ...{ code, retryable, retryAfterMs },
-        message: `${first.message}; the fallback small failed too: ${second.message}`,
+        message: `${first.message}; small was asked instead and failed too: ${second.message}`,
       });
   });
 });

@@ -68,7 +68,7 @@ describe("The doctor's check of models", () => {
     const both = { HUNKWISE_VERIFY_MODEL: "small", HUNKWISE_CONTEXT_TOKENS: "32000" };
     const { diagnosis } = await check([{ tool_calls: calls }, { tool_calls: calls }], both);
     expect(diagnosis.says).toMatch(
-      /^big answers .* 32,000 tokens as configured.* native; small answers .* native$/,
+      /^big answers .* 32,000 tokens as configured.* native; verification: small answers .* native$/,
     );
     const one = await check(
       (body) => (body.model === "big" ? { tool_calls: calls } : { content: "5" }),
@@ -90,6 +90,25 @@ describe("The doctor's check of models", () => {
       remedy: "Set HUNKWISE_FALLBACK_MODEL to a model of this endpoint: fake-model.",
     });
     expect(bad.says).toMatch(/; fallback: .* has no model "spare"/);
+  });
+
+  it("Doctor asks the endpoint that verifies with its own key, and names its variables", async () => {
+    await using other = await startFakeOpenAi({ script: [{ tool_calls: calls }], apiKey: "verify-key" });
+    const ask = (key: string) =>
+      check([{ tool_calls: calls }], {
+        HUNKWISE_VERIFY_MODEL: "big",
+        HUNKWISE_VERIFY_BASE_URL: other.url,
+        HUNKWISE_VERIFY_API_KEY: key,
+      });
+    const { diagnosis } = await ask("verify-key");
+    expect(diagnosis).toMatchObject({ state: "ok", remedy: null });
+    expect(diagnosis.says).toMatch(/^big answers .* native; verification: big answers .* native$/);
+    expect((await ask("wrong")).diagnosis).toMatchObject({
+      state: "fail",
+      says: expect.stringMatching(/; verification: .* refused the API key \(401\)$/),
+      remedy:
+        "Check HUNKWISE_VERIFY_MODEL, HUNKWISE_VERIFY_BASE_URL and HUNKWISE_VERIFY_API_KEY, or unset them.",
+    });
   });
 
   it("Doctor lists models of the endpoint for an unknown name, the nearest first", async () => {
@@ -119,6 +138,6 @@ describe("The doctor's check of models", () => {
     expect(existsSync((await check([{ tool_calls: calls }])).dataDir)).toBe(false);
     mkdirSync(join(root.path, "there"));
     const { dataDir, model } = await check([{ tool_calls: calls }], {}, "there");
-    expect(await openKnownModels(dataDir).recall(keyOf(model, "big"))).toMatchObject({ callsTools: true });
+    expect(await openKnownModels(dataDir).recall(keyOf(model))).toMatchObject({ callsTools: true });
   });
 });

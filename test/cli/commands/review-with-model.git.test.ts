@@ -106,12 +106,33 @@ describe("A review with a model from the command line", () => {
     );
     expect(stdout).toMatch(/^hunkwise-\S+ · main\.\.\.topic\n.* · fake-model and spare\n/);
     expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
-      /spare answered 2 of 3 requests, because the configured model/,
+      /spare answered 2 of 3 requests, because the model configured for them/,
     );
     expect(stdout).toContain("The list is shared by all calls");
     expect(stderr).toMatch(/spare answers instead of fake-model/);
     const asked = fake.requests.map(({ body }) => body.model);
     expect(asked.filter((name) => name === "fake-model")).toHaveLength(2);
+  });
+
+  it("A review goes on with its own model if the key for verification is refused, and says so", async () => {
+    await using other = await startFakeOpenAi({ script: [], apiKey: "another-key" });
+    const env = {
+      HUNKWISE_VERIFY_MODEL: "sceptic",
+      HUNKWISE_VERIFY_BASE_URL: other.url,
+      HUNKWISE_VERIFY_API_KEY: "wrong-key",
+    };
+    const { code, stdout, stderr, fake } = await withModel([report, finish], ["--repo", faulty.dir], { env });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^hunkwise-\S+ · main\.\.\.topic\n.* · fake-model\n/);
+    expect(stdout).toContain("90 % sure · confirmed\n");
+    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
+      /fake-model answered 1 of 3 requests, because the model configured for them/,
+    );
+    expect(stderr).toMatch(/fake-model answers instead of sceptic: .* refused the API key/);
+    // The remedy of an error names the variables of the reviewing model.
+    expect(stdout + stderr).not.toMatch(/OPENAI_API_KEY|wrong-key/);
+    expect([fake.requests.length, other.requests.length]).toEqual([3, 1]);
+    expect(other.requests[0]?.headers.authorization).toBe("Bearer wrong-key");
   });
 
   it("A review is one quiet line if a complete one found nothing", async () => {

@@ -20,8 +20,15 @@ describe("the models of a review", () => {
     const mixed = totals(undefined, "small", "small");
     expect(whoAnswered("big", mixed)).toBe("big and small");
     expect(standInWarning(mixed)).toEqual([
-      expect.stringMatching(/^small answered 2 of 3 requests, because/),
+      expect.stringMatching(/^small answered 2 of 3 requests, because the model configured for them /),
     ]);
+  });
+
+  it("A review names the model that was asked if it stood in for the one that verifies", () => {
+    const verified = totals(undefined, "big");
+    expect(whoAnswered("big", verified)).toBe("big");
+    expect(standInWarning(verified)).toEqual([expect.stringMatching(/^big answered 1 of 2 requests, /)]);
+    expect(whoAnswered("big", totals("small", "big"))).toBe("big and small");
   });
 
   it("A review names only the fallback model if that one gave every answer", () => {
