@@ -34,6 +34,7 @@ import {
   TEXT_AS_BINARY,
   TOO_LARGE,
   TOO_LARGE_FOR_DIFF,
+  UNREADABLE,
   unread,
   WITHHELD,
 } from "./diff/filter.ts";
@@ -48,6 +49,7 @@ import {
   saysGenerated,
 } from "./diff/origin.ts";
 import { isFoundByPath } from "./diff/takes-effect.ts";
+import { isUnreadable } from "./git/cat-file.ts";
 import type { Change, Workspace } from "./git/workspace.ts";
 import { count, showPath } from "./show.ts";
 
@@ -133,13 +135,14 @@ async function headerSaysGenerated(
   }
 }
 
-/** What was read, or something else if it is too large. */
-async function unlessTooLarge<Value, Other>(
+/** What was read, or something else if it is too large or cannot be read. */
+async function unlessUnread<Value, Other>(
   reading: Promise<Value>,
-  other: () => Other,
+  other: (reason: string) => Other,
 ): Promise<Value | Other> {
   return await reading.catch((error: unknown) => {
-    if (error instanceof AppError && error.code === "too_large") return other();
+    if (isUnreadable(error)) return other(UNREADABLE);
+    if (error instanceof AppError && error.code === "too_large") return other(TOO_LARGE);
     throw error;
   });
 }
@@ -150,7 +153,7 @@ export async function boundedPatch(
   contextLines: number,
   reading: Promise<string>,
 ): Promise<string> {
-  const patch = await unlessTooLarge(reading, () => null);
+  const patch = await unlessUnread(reading, () => null);
   if (patch !== null && countLines(patch) <= MAX_DIFF_LINES) return patch;
   throw new AppError(
     "too_large",
@@ -187,13 +190,13 @@ async function hiddenText(workspace: Workspace, { path, newMode, newOid }: Chang
   if (start === null || !readsAsText(path, start)) return null;
   if (start.text.includes("\0")) return TEXT_AS_BINARY;
   // The file may also have been binary before.
-  const file = await unlessTooLarge(workspace.readBlob(newOid), () => null).catch(() => undefined);
+  const file = await unlessUnread(workspace.readBlob(newOid), () => null).catch(() => undefined);
   return file === null ? TOO_LARGE_FOR_DIFF : TEXT_AS_BINARY;
 }
 
 /** Both states of a lock file are read completely, because a single line is enough for an attack. */
 const readLock = (workspace: Workspace, change: Change): Promise<LockReading | null> =>
-  unlessTooLarge(readBothLocks(workspace, change), () => ({ kind: "unread", reason: UNREADABLE_LOCK }));
+  unlessUnread(readBothLocks(workspace, change), () => ({ kind: "unread", reason: UNREADABLE_LOCK }));
 
 async function readBothLocks(workspace: Workspace, change: Change): Promise<LockReading | null> {
   const { path, oldPath, oldMode, oldOid, newMode, newOid } = change;
@@ -227,7 +230,7 @@ const formats = /\.(?:png|jpe?g|gif|webp|avif|ico|snap)$/i;
 async function knownFormat(workspace: Workspace, change: Change): Promise<string | null> {
   const { path, oldPath, oldMode, oldOid, newMode, newOid } = change;
   if (newMode !== "100644" || !formats.test(path)) return null;
-  const formatAt = (at: string, oid: string) => unlessTooLarge(formatOf(workspace, at, oid), () => null);
+  const formatAt = (at: string, oid: string) => unlessUnread(formatOf(workspace, at, oid), () => null);
   const format = await formatAt(path, newOid);
   const isNew = !oldMode.startsWith("100");
   return isNew || format === (await formatAt(oldPath ?? path, oldOid)) ? format : null;
@@ -263,8 +266,9 @@ async function wholePatch(workspace: Workspace, change: Change): Promise<string>
 }
 
 async function hinderedWhole(workspace: Workspace, { newOid }: Change): Promise<string | null> {
-  const file = await unlessTooLarge(workspace.readBlob(newOid), () => null);
-  if (file === null || countLines(file.text) > MAX_REVIEWABLE_LINES) return TOO_LARGE;
+  const file = await unlessUnread(workspace.readBlob(newOid), (reason) => reason);
+  if (typeof file === "string") return file;
+  if (countLines(file.text) > MAX_REVIEWABLE_LINES) return TOO_LARGE;
   if (file.binary) return MOVED_BINARY;
   return file.text.split("\n").some(isOverlong) ? OVERLONG_LINES : null;
 }
@@ -424,8 +428,8 @@ export function createDiffSource(
     const hindered = reading === "whole" ? await hinderedWhole(workspace, change) : null;
     if (hindered !== null) return { ...unseen, unreadable: hindered };
     const reads = reading === "whole" ? wholePatch(workspace, change) : patchOf(change);
-    const patch = await unlessTooLarge(reads, () => null);
-    if (patch === null) return { ...unseen, unreadable: TOO_LARGE };
+    const patch = await unlessUnread(reads, (unreadable) => ({ ...unseen, unreadable }));
+    if (typeof patch !== "string") return patch;
     const { hunks, overlongChange, shownBytes: bytes, changes } = surveyPatch(patch);
     const digests = reading === "whole" ? changes.map(() => [""]) : changes;
     return { hunks, bytes, changes: digests, unreadable: overlongChange ? OVERLONG_LINES : null };

@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import { Modules, type Package, packageOf } from "./code/imports.ts";
 import { parseSource } from "./code/parse.ts";
 import type { Definition } from "./code/source.ts";
+import { isUnreadable } from "./git/cat-file.ts";
 import type { FileText, TreeEntry, Workspace } from "./git/workspace.ts";
 
 /** Maximum definitions in the cache of each workspace; syntax trees are not kept. */
@@ -9,13 +10,31 @@ const KEPT_DEFINITIONS = 100_000;
 
 const keptByWorkspace = new WeakMap<Workspace, LRUCache<string, readonly Definition[]>>();
 
+type Entry = Pick<TreeEntry, "path" | "oid">;
+
+/** A file's text; null if it has none: binary, too large. The path of a file that git cannot read is added to `unread`. */
+export async function readText(
+  { path, oid }: Entry,
+  workspace: Workspace,
+  unread?: Set<string>,
+): Promise<FileText | null> {
+  try {
+    const file = await workspace.readBlob(oid);
+    return file.binary ? null : file;
+  } catch (error) {
+    if (isUnreadable(error)) unread?.add(path);
+    return null;
+  }
+}
+
 /** The definitions of a file in line order. Null if it cannot be read: binary, too large, generated. */
 export async function parseEntry(
-  { path, oid }: Pick<TreeEntry, "path" | "oid">,
+  { path, oid }: Entry,
   workspace: Workspace,
+  unread?: Set<string>,
 ): Promise<{ file: FileText; definitions: readonly Definition[] } | null> {
-  const file = await workspace.readBlob(oid).catch(() => null);
-  if (file === null || file.binary) return null;
+  const file = await readText({ path, oid }, workspace, unread);
+  if (file === null) return null;
   const kept = keptByWorkspace.get(workspace) ?? new LRUCache({ maxSize: KEPT_DEFINITIONS });
   keptByWorkspace.set(workspace, kept);
   // The path decides the language of the same bytes.
@@ -53,10 +72,9 @@ async function findModules(workspace: Workspace, isReadable: (path: string) => b
     .slice(0, MAX_MANIFESTS);
   const packages: Package[] = [];
   for (const { path, oid } of manifests) {
-    const file = await workspace.readBlob(oid).catch(() => null);
+    const file = await readText({ path, oid }, workspace);
     const kind = path.endsWith("go.mod") ? "go.mod" : "package.json";
-    const name =
-      file === null || file.binary || file.bytes > MAX_MANIFEST_BYTES ? null : packageOf(kind, file.text);
+    const name = file === null || file.bytes > MAX_MANIFEST_BYTES ? null : packageOf(kind, file.text);
     if (name !== null)
       packages.push({ name, folder: path.slice(0, Math.max(0, path.lastIndexOf("/"))) || "." });
   }

@@ -65,6 +65,20 @@ export function takeLines(text: string, { start, end }: LineRange, maxBytes: num
   return taken;
 }
 
+/** Maximum unreadable files that are named. */
+const MAX_UNREAD = 8;
+
+export const UNREAD = "git lacks the file, or has it damaged";
+
+/** The note about files that git cannot read; none if there are none. */
+export function unreadNotes(paths: Iterable<string>): string[] {
+  const all = [...new Set(paths)];
+  if (all.length === 0) return [];
+  const named = all.slice(0, MAX_UNREAD).map(showPath).join(", ");
+  const more = all.length > MAX_UNREAD ? ` and ${all.length - MAX_UNREAD} more` : "";
+  return [`Not read, because ${UNREAD}: ${named}${more}.`];
+}
+
 /** The note for text with lines that are not UTF-8 and were decoded as Latin-1. */
 export const LATIN1_NOTE = "Not UTF-8; decoded as Latin-1, so characters beyond ASCII may be wrong.";
 

@@ -31,7 +31,7 @@ function toFileChange({ change, reading, totalHunks, reviewable, skipReason }: C
     old_path: change.oldPath,
     additions: change.additions,
     deletions: change.deletions,
-    binary: change.additions === null,
+    binary: change.additions === null && !change.isUnreadable,
     total_hunks: reading === "line" ? 0 : totalHunks,
     reviewable,
     skip_reason: skipReason,
@@ -77,7 +77,7 @@ function line(file: FileChange): string {
     file.old_path === null
       ? shownPath(file.path)
       : `${shownPath(file.path)} (was ${shownPath(file.old_path)})`;
-  const lines = file.binary ? "" : ` +${file.additions} -${file.deletions}`;
+  const lines = file.additions === null ? "" : ` +${file.additions} -${file.deletions}`;
   const state = file.reviewable
     ? ` ${count(file.total_hunks, "hunk")}`
     : ` not reviewed: ${file.skip_reason}`;

@@ -11,7 +11,7 @@ import { isPathTooLong } from "../../repo/diff/paths.ts";
 import { noteShown, pageBudget, servedHunks, takePage } from "../../repo/diff-pages.ts";
 import { type ChangedFile, GITHUB_CONTEXT } from "../../repo/diff-source.ts";
 import type { Change, Workspace } from "../../repo/git/workspace.ts";
-import { count, latin1Note, MAX_RENDERED_BYTES, showPath } from "../../repo/show.ts";
+import { count, latin1Note, MAX_RENDERED_BYTES, showPath, UNREAD } from "../../repo/show.ts";
 import { didYouMean, keysToRead, nearMisses, refusePrivate } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
@@ -34,6 +34,7 @@ async function contentOf(mode: string, oid: string, workspace: Workspace): Promi
 
 /** Describes a change without hunks: binary, mode only, pure rename, submodule, symbolic link, empty file. */
 async function changeInWords(change: Change, workspace: Workspace): Promise<string> {
+  if (change.isUnreadable) return `Before or after the change it cannot be read: ${UNREAD}.`;
   const sentences: string[] = [];
   if (change.oldPath !== null) sentences.push(`Renamed from '${change.oldPath}'.`);
   const special = [change.oldMode, change.newMode].some((mode) => mode === "120000" || mode === "160000");

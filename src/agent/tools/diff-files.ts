@@ -2,7 +2,7 @@ import { z } from "zod";
 import { divideHunk, parseFilePatch, renderHunk, renderLine, shownBytes } from "../../repo/diff/file-diff.ts";
 import { boundedPatch } from "../../repo/diff-source.ts";
 import { count, fitting, LATIN1_NOTE } from "../../repo/show.ts";
-import { resolveFile } from "./paths.ts";
+import { readEntry, resolveFile } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 
@@ -26,10 +26,7 @@ async function execute(input: Input, context: ToolContext) {
     resolveFile(input.file_path2, input.ref2, context),
   ]);
   if (from.oid === to.oid) return { output: IDENTICAL };
-  const [left, right] = await Promise.all([
-    context.workspace.readBlob(from.oid),
-    context.workspace.readBlob(to.oid),
-  ]);
+  const [left, right] = await Promise.all([readEntry(from, context), readEntry(to, context)]);
   if (left.binary || right.binary) return { output: `Binary files '${from.path}' and '${to.path}' differ.` };
   const what = `'${from.path}' and '${to.path}'`;
   const reading = context.workspace.diffBlobs(from, to, input.context_lines);

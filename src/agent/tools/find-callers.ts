@@ -25,9 +25,9 @@ import {
 import { type Definition, definitionsAt, type Reference } from "../../repo/code/source.ts";
 import { reasonByName } from "../../repo/diff/skipped-names.ts";
 import type { TreeEntry } from "../../repo/git/workspace.ts";
-import { modulesOf } from "../../repo/parsed-files.ts";
+import { modulesOf, readText } from "../../repo/parsed-files.ts";
 import { fileKindOf, kindRank } from "../../repo/search-rank.ts";
-import { count, fitting, showPath } from "../../repo/show.ts";
+import { count, fitting, showPath, unreadNotes } from "../../repo/show.ts";
 import {
   type DefinitionSearch,
   type FoundDefinition,
@@ -92,16 +92,19 @@ function createParser({ workspace }: ToolContext, modules: Modules, signal: Abor
   const deadline = performance.now() + PARSE_MS;
   let room = MAX_CHARACTERS;
   let isComplete = true;
+  const unread = new Set<string>();
 
-  async function parse({ path, oid }: TreeEntry): Promise<ParsedFile | null> {
-    const file = await workspace.readBlob(oid).catch(() => null);
-    if (file === null || file.binary) return null;
+  async function parse(entry: TreeEntry): Promise<ParsedFile | null> {
+    const file = await readText(entry, workspace, unread);
+    if (file === null) return null;
     room -= file.text.length;
-    return await parseFile({ path, ref: "head", lines: splitLines(file.text) }, modules);
+    return await parseFile({ path: entry.path, ref: "head", lines: splitLines(file.text) }, modules);
   }
   return {
     /** Whether no file was left out because of a limit. */
     isComplete: () => isComplete,
+    /** Paths of files that git cannot read. */
+    unread,
     async file(entry: TreeEntry): Promise<ParsedFile | null> {
       const known = files.get(entry.path);
       if (known !== undefined) return await known;
@@ -224,6 +227,7 @@ interface Question {
   least: number;
   naming: readonly NamingFile[];
   isComplete: boolean;
+  unread: ReadonlySet<string>;
 }
 
 async function questionOf(
@@ -243,8 +247,7 @@ async function questionOf(
   const { name } = definition;
   const target = { file: home.code, definition, through: null };
   if (name !== found.definition.name) {
-    const { naming, isComplete } = await searchFor(name);
-    return { found, name, targets: [target], least: POSSIBLE, naming, isComplete };
+    return { ...(await searchFor(name)), found, name, targets: [target], least: POSSIBLE };
   }
   const targets = [target, ...(await basesOf(target, search.found, parser))] as const;
   return { ...search, found, name, targets, least: leastFit(name, search) };
@@ -259,7 +262,7 @@ async function execute(
   const isReadable = (path: string) => !context.isPrivate(path) && reasonByName(path) === null;
   const parser = createParser(context, await modulesOf(context.workspace, isReadable), signal);
   const question = await questionOf(input, first, parser, context, signal);
-  const { found, name, targets, least, naming, isComplete } = question;
+  const { found, name, targets, least, naming } = question;
   const unsure: CallersOutput["unsure"] = [];
   const uses: Caller[] = [];
   const paths = naming.map(({ entry }) => entry.path);
@@ -274,7 +277,11 @@ async function execute(
   const others = uses.filter(({ file_path }) => file_path !== first.path);
   const own = uses.filter(({ file_path }) => file_path === first.path).map((use) => use.line_number);
   const callers = others.slice(0, MAX_CALLERS);
-  const isAll = isComplete && parser.isComplete();
+  const isAll = question.isComplete && parser.isComplete();
+  const notes = [
+    ...(isAll ? [] : ["Some files that hold the name were not searched."]),
+    ...unreadNotes([...question.unread, ...parser.unread]),
+  ];
   return {
     output: {
       definition: {
@@ -290,8 +297,8 @@ async function execute(
       named_in: paths.filter((path) => fileKindOf(path) !== "foreign" && isProse(path)),
       foreign_files: paths.filter((path) => fileKindOf(path) === "foreign").length,
     },
-    truncated: !isAll || others.length > callers.length,
-    ...(isAll ? {} : { note: "Some files that hold the name were not searched." }),
+    truncated: notes.length > 0 || others.length > callers.length,
+    ...(notes.length > 0 ? { note: notes.join(" ") } : {}),
   };
 }
 

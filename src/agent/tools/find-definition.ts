@@ -4,7 +4,7 @@ import { definers, definesLikely, SURE } from "../../repo/code/likely-definition
 import { compareRanks } from "../../repo/code/names.ts";
 import type { Definition } from "../../repo/code/source.ts";
 import type { LineMatch, SearchQuery, TreeEntry } from "../../repo/git/workspace.ts";
-import { parseEntry } from "../../repo/parsed-files.ts";
+import { parseEntry, readText } from "../../repo/parsed-files.ts";
 import { kindRank } from "../../repo/search-rank.ts";
 import { folderDistance, folderOf } from "./paths.ts";
 import { type ToolContext, ToolError } from "./tool.ts";
@@ -28,9 +28,11 @@ async function filesNaming(
   ref: "head" | "merge_base",
   context: ToolContext,
   signal: AbortSignal,
+  unread: Set<string>,
 ) {
   const { workspace } = context;
   const found = await searchHead(word, context, signal);
+  for (const path of found.unread ?? []) unread.add(path);
   const [head, tree, changes] = await Promise.all([
     workspace.tree("head"),
     workspace.tree(ref),
@@ -53,7 +55,7 @@ async function filesNaming(
     const entry = tree.get(path);
     return entry?.mode.startsWith("100") && !files.has(path) && !context.isPrivate(path) ? [entry] : [];
   });
-  const read = await oldFilesNaming(word, old.slice(0, MAX_OLD_FILES), context, signal);
+  const read = await oldFilesNaming(word, old.slice(0, MAX_OLD_FILES), context, signal, unread);
   return { files: [...files.values(), ...read], isComplete: !found.limited && old.length <= MAX_OLD_FILES };
 }
 
@@ -66,14 +68,14 @@ async function searchHead(word: string, context: ToolContext, signal: AbortSigna
   );
   const pattern = `\\b(?:${definers})\\b.*\\b${escaped}\\b`;
   const defined = await search({ pattern, fixedString: false }, context, signal);
-  return { matches: [...any.matches, ...defined.matches], limited: true };
+  return { ...any, matches: [...any.matches, ...defined.matches] };
 }
 
 async function search(
   { pattern, fixedString }: Pick<SearchQuery, "pattern" | "fixedString">,
   context: ToolContext,
   signal: AbortSignal,
-): Promise<{ matches: readonly LineMatch[]; limited: boolean }> {
+): Promise<{ matches: readonly LineMatch[]; limited: boolean; unread?: readonly string[] }> {
   const query: SearchQuery = {
     pattern,
     fixedString,
@@ -101,12 +103,13 @@ async function oldFilesNaming(
   entries: readonly TreeEntry[],
   { workspace }: ToolContext,
   signal: AbortSignal,
+  unread: Set<string>,
 ): Promise<NamingFile[]> {
   const files: NamingFile[] = [];
   for (const entry of entries) {
     if (signal.aborted) break;
-    const file = await workspace.readBlob(entry.oid).catch(() => null);
-    if (file === null || file.binary || !file.text.includes(word)) continue;
+    const file = await readText(entry, workspace, unread);
+    if (!file?.text.includes(word)) continue;
     const mentions = file.text
       .split("\n")
       .flatMap((text, at) => (text.includes(word) ? [{ line: at + 1, text }] : []));
@@ -149,6 +152,8 @@ export interface DefinitionSearch {
   found: FoundDefinition[];
   naming: readonly NamingFile[];
   isComplete: boolean;
+  /** Paths of files that git cannot read. */
+  unread: ReadonlySet<string>;
 }
 
 /** The definition that a caller names. Throws a ToolError if it holds no name. */
@@ -165,7 +170,8 @@ export async function findDefinition(
   signal: AbortSignal,
 ): Promise<DefinitionSearch> {
   const { wanted, ref, first } = query;
-  const { files, isComplete } = await filesNaming(wanted.word, ref, context, signal);
+  const unread = new Set<string>();
+  const { files, isComplete } = await filesNaming(wanted.word, ref, context, signal, unread);
   const naming = inOrder(files, first);
   const others = naming.filter(({ entry }) => entry.path !== first?.path);
   const { sure, rest } = byLikelihood(others, wanted.word);
@@ -177,7 +183,7 @@ export async function findDefinition(
     for (const entry of entries) {
       if (!mayGoOn()) return;
       looked.add(entry.path);
-      const parsed = await parseEntry(entry, context.workspace);
+      const parsed = await parseEntry(entry, context.workspace, unread);
       const line = entry.path === first?.path ? query.line : null;
       for (const one of definitionsIn(entry, parsed?.definitions ?? [], wanted, line)) found.push(one);
     }
@@ -187,7 +193,7 @@ export async function findDefinition(
   // Lines that only might define the name are mostly calls: they are skipped if a definition was found.
   const wanting = found.length > 0 ? sure : [...sure, ...rest];
   const missed = wanting.some(({ path }) => !looked.has(path));
-  return { found: ranked(found, query, naming), naming, isComplete: isComplete && !missed };
+  return { found: ranked(found, query, naming), naming, isComplete: isComplete && !missed, unread };
 }
 
 /** The files that very likely define a word, and the rest with possible definitions first; both keep their order of nearness. */

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { createPathMatcher } from "../../repo/diff/paths.ts";
+import { isUnreadable } from "../../repo/git/cat-file.ts";
 import type { TreeEntry } from "../../repo/git/workspace.ts";
-import { count, fitting, showPath } from "../../repo/show.ts";
+import { count, fitting, showPath, unreadNotes } from "../../repo/show.ts";
 import { resolveFolder } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type Executed, type Rendered, type ToolContext } from "./tool.ts";
@@ -94,14 +95,18 @@ function createSelector(input: Input, prefix: string): (item: Item) => boolean {
   };
 }
 
-async function sizeOf(item: Item, context: ToolContext): Promise<SizedEntry> {
-  const sized = { path: item.path, is_dir: item.entry === null };
-  if (!item.entry?.mode.startsWith("100")) return { ...sized, size: null };
-  const size = await context.workspace.readBlob(item.entry.oid).then(
-    (blob) => blob.bytes,
-    () => null,
-  );
-  return { ...sized, size };
+async function sizeOf(
+  { path, entry }: Item,
+  { workspace }: ToolContext,
+  unread: Set<string>,
+): Promise<SizedEntry> {
+  const sized = { path, is_dir: entry === null };
+  if (!entry?.mode.startsWith("100")) return { ...sized, size: null };
+  const bytes = await workspace.readBytes(entry.oid).catch((error: unknown) => {
+    if (isUnreadable(error)) unread.add(path);
+    return null;
+  });
+  return { ...sized, size: bytes?.length ?? null };
 }
 
 /** What a folder has, and the number of its files that the configuration withholds. */
@@ -127,9 +132,11 @@ async function execute(input: Input, context: ToolContext): Promise<Executed<Lis
   const notes = withheld > 0 ? [`${count(withheld, "file")} here withheld by configuration.`] : [];
   const truncated = input.with_size && items.length > MAX_SIZES;
   if (truncated) notes.push(`Only the first ${MAX_SIZES} of ${items.length} entries.`);
+  const unread = new Set<string>();
   const output = input.with_size
-    ? await Promise.all(items.slice(0, MAX_SIZES).map((item) => sizeOf(item, context)))
+    ? await Promise.all(items.slice(0, MAX_SIZES).map((item) => sizeOf(item, context, unread)))
     : items.map((item) => item.path);
+  notes.push(...unreadNotes(unread));
   return { output, truncated, ...(notes.length > 0 ? { note: notes.join(" ") } : {}) };
 }
 

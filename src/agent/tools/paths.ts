@@ -2,7 +2,9 @@ import { distance } from "fastest-levenshtein";
 import { unescapeInvisible } from "../../core/text/escape-invisible.ts";
 import { createPrivacy, WITHHELD } from "../../repo/diff/filter.ts";
 import { isPathTooLong, MAX_PATH_BYTES, pathFault } from "../../repo/diff/paths.ts";
-import type { Change, Ref, TreeEntry, Workspace } from "../../repo/git/workspace.ts";
+import { isUnreadable } from "../../repo/git/cat-file.ts";
+import type { Change, FileText, Ref, TreeEntry, Workspace } from "../../repo/git/workspace.ts";
+import { UNREAD } from "../../repo/show.ts";
 import { type ToolContext, ToolError, WithheldError } from "./tool.ts";
 
 const MAX_SUGGESTIONS = 3;
@@ -184,6 +186,13 @@ export async function resolveFile(given: string, ref: Ref, context: ToolContext)
   if (keys.some((one) => holds(tree, one)))
     throw new ToolError(`'${given}' is a folder; list_files shows what it holds`);
   throw await missing(keys[0], ref, context);
+}
+
+/** The content of a file. Throws a ToolError that names it if git cannot read it. */
+export async function readEntry({ path, oid }: TreeEntry, { workspace }: ToolContext): Promise<FileText> {
+  return await workspace.readBlob(oid).catch((error: unknown) => {
+    throw isUnreadable(error) ? new ToolError(`'${path}' cannot be read: ${UNREAD}`) : error;
+  });
 }
 
 /** A folder with only private files is private itself, even if no pattern names it. */

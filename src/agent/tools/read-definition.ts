@@ -4,7 +4,15 @@ import { fullName } from "../../repo/code/code-file.ts";
 import type { Definition, DefinitionKind } from "../../repo/code/source.ts";
 import { shorten, shownBytes } from "../../repo/diff/file-diff.ts";
 import type { TreeEntry } from "../../repo/git/workspace.ts";
-import { count, fitting, type LineRange, showPath, takeLines, totalLines } from "../../repo/show.ts";
+import {
+  count,
+  fitting,
+  type LineRange,
+  showPath,
+  takeLines,
+  totalLines,
+  unreadNotes,
+} from "../../repo/show.ts";
 import {
   type DefinitionSearch,
   type FoundDefinition,
@@ -145,9 +153,10 @@ async function execute(
       ? [`${count(search.found.length - listed, "further definition")}.`]
       : []),
     ...(search.isComplete ? [] : ["Some files that hold the name were not searched."]),
+    ...unreadNotes(search.unread),
   ];
   const isCut = output.definitions.some(({ last_line, end_line }) => last_line < end_line);
-  const truncated = isCut || !search.isComplete || search.found.length > listed;
+  const truncated = isCut || search.unread.size > 0 || !search.isComplete || search.found.length > listed;
   return { output, truncated, ...(notes.length > 0 ? { note: notes.join(" ") } : {}) };
 }
 

@@ -8,7 +8,7 @@ import {
   takeLines,
   totalLines,
 } from "../../repo/show.ts";
-import { resolveFile } from "./paths.ts";
+import { readEntry, resolveFile } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
@@ -58,7 +58,7 @@ function rangeOf(input: Input, total: number): LineRange {
 
 async function execute(input: Input, context: ToolContext) {
   const entry = await resolveFile(input.file_path, input.ref, context);
-  const file = await context.workspace.readBlob(entry.oid);
+  const file = await readEntry(entry, context);
   if (file.binary) throw new ToolError(`'${entry.path}' is a binary file of ${count(file.bytes, "byte")}`);
   const total = totalLines(file.text);
   const { start, end } = rangeOf(input, total);

@@ -16,7 +16,7 @@ import {
   type RankedKind,
   roleOf,
 } from "../../repo/search-rank.ts";
-import { count, fitting, LATIN1_NOTE, showPath } from "../../repo/show.ts";
+import { count, fitting, LATIN1_NOTE, showPath, unreadNotes } from "../../repo/show.ts";
 import { resolveFileOrFolder } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type Rendered, type ToolContext, ToolError } from "./tool.ts";
@@ -525,11 +525,12 @@ async function execute(input: SearchInput, context: ToolContext, signal: AbortSi
   const { command, returnCode: return_code, stderr } = hits.program;
   const isLatin1 =
     hits.mode === "content" && hits.matches.slice(0, output.length).some((one) => one.hasLatin1);
+  const notes = [...(isLatin1 ? [LATIN1_NOTE] : []), ...unreadNotes(hits.unread ?? [])];
   return {
     output,
     debug: { command, return_code, stderr },
-    truncated: hits.limited || sizeOf(hits) > output.length,
-    ...(isLatin1 ? { note: LATIN1_NOTE } : {}),
+    truncated: hits.limited || hits.unread !== undefined || sizeOf(hits) > output.length,
+    ...(notes.length > 0 ? { note: notes.join(" ") } : {}),
   };
 }
 

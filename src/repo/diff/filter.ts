@@ -46,6 +46,9 @@ export const OVERLONG_LINES = "overlong lines";
 export const TOO_LARGE = "too large";
 const PATH_TOO_LONG = "path too long";
 
+/** For a file of which git lacks an object, or has a damaged one. */
+export const UNREADABLE = "cannot be read from the repository";
+
 /** For text that git considers binary: code that no diff shows. */
 export const TEXT_AS_BINARY = "text with NUL bytes";
 
@@ -63,6 +66,8 @@ export interface FilteredChange {
   /** Lines by numstat; null if git considers the file binary. */
   additions: number | null;
   deletions: number | null;
+  /** If git cannot read one of its sides; its lines are then unknown. */
+  isUnreadable?: true;
 }
 
 export interface PathPatterns {
@@ -154,6 +159,7 @@ export function createFilter(patterns: PathPatterns): Filter {
     if (excluded !== null) return excluded;
     const configured = paths.map(ignored);
     if (configured.every(({ matched }) => matched)) return leftOut("ignored by configuration");
+    if (change.isUnreadable) return unread(UNREADABLE);
     const isBack = (at: number) => configured[at]?.takenBack === true;
     if (!hasLines(change)) {
       const isLeftOut = paths.every(

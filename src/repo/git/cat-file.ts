@@ -9,7 +9,8 @@ class ByteReader {
   readonly #chunks: Buffer[] = [];
   #length = 0;
   #wake: (() => void) | undefined;
-  #failure: AppError | undefined;
+  /** The next one for each failed read; the last one is for all others. */
+  #failures: AppError[] = [];
 
   push(chunk: Buffer): void {
     this.#chunks.push(chunk);
@@ -17,8 +18,8 @@ class ByteReader {
     this.#wake?.();
   }
 
-  fail(error: AppError): void {
-    this.#failure ??= error;
+  fail(...failures: readonly AppError[]): void {
+    if (this.#failures.length === 0) this.#failures = [...failures];
     this.#wake?.();
   }
 
@@ -50,12 +51,17 @@ class ByteReader {
   }
 
   async #more(): Promise<void> {
-    if (this.#failure) throw this.#failure;
+    this.#throwFailure();
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
     this.#wake = undefined;
-    if (this.#failure) throw this.#failure;
+    this.#throwFailure();
+  }
+
+  #throwFailure(): void {
+    const failure = this.#failures.length > 1 ? this.#failures.shift() : this.#failures[0];
+    if (failure) throw failure;
   }
 }
 
@@ -67,6 +73,17 @@ interface Running {
 }
 
 type ObjectType = "blob" | "tree" | "commit";
+
+/** git's exit code if it gives up, for example at a damaged object. */
+const FATAL = 128;
+const damaged = new AppError("revision_unknown", "The object is damaged");
+const unanswered = new AppError("git_failed", "git cat-file ended before its answer");
+const endedUnexpectedly = () =>
+  new AppError("git_failed", "git cat-file ended unexpectedly", { retryable: true });
+
+/** Whether an object cannot be read, now or later: it is missing, as in a partial clone, or damaged. */
+export const isUnreadable = (error: unknown): error is AppError =>
+  error instanceof AppError && error.code === "revision_unknown";
 
 /** A long-lived `git cat-file --batch-command` process. It answers in the order of the requests, so many can be on their way. */
 export class CatFile implements AsyncDisposable {
@@ -82,11 +99,26 @@ export class CatFile implements AsyncDisposable {
     this.#maxBytes = maxBytes;
   }
 
-  /** An object's bytes. Rejects with `too_large` before any content is read, with `revision_unknown` if there is no such object. */
+  /**
+   * An object's bytes. Rejects with `too_large` before any content is read, with `revision_unknown` if there is no such object, or a damaged
+   * one: git ends there, and the requests after it are repeated.
+   */
   async read(oid: string, wanted: ObjectType = "blob"): Promise<Buffer> {
     if (!isObjectName(oid)) throw new AppError("revision_unknown", `'${oid}' is not a full object name`);
-    const running = this.#start();
-    const info = await ask(running, `info ${oid}\n`, (reader) => reader.line());
+    try {
+      return await this.#read(this.#start(), oid, wanted);
+    } catch (error) {
+      if (error === damaged) throw new AppError(damaged.code, `The ${wanted} ${oid} is damaged`);
+      if (error !== unanswered) throw error;
+      return await this.read(oid, wanted);
+    }
+  }
+
+  async #read(running: Running, oid: string, wanted: ObjectType): Promise<Buffer> {
+    const info = await ask(running, `info ${oid}\n`, (reader) => reader.line()).catch((error: unknown) => {
+      // Only contents are damaged: git ended for another reason.
+      throw error === damaged ? endedUnexpectedly() : error;
+    });
     const [, type, size] = info.split(" ");
     if (type !== wanted)
       throw new AppError("revision_unknown", `There is no ${wanted} ${oid} (${type ?? "no answer"})`);
@@ -110,8 +142,9 @@ export class CatFile implements AsyncDisposable {
       ...programGroup(),
     });
     const reader = new ByteReader();
-    const lost = () => {
-      reader.fail(new AppError("git_failed", "git cat-file ended unexpectedly", { retryable: true }));
+    const lost = (end: unknown) => {
+      if (end === FATAL) reader.fail(damaged, unanswered);
+      else reader.fail(endedUnexpectedly());
       if (this.#running?.child === child) this.#running = undefined;
     };
     child.stdout.on("data", (chunk: Buffer) => reader.push(chunk));

@@ -17,6 +17,7 @@ import { Slot } from "./places.ts";
 import { findMergeBase } from "./range.ts";
 import type { FetchAccess } from "./remote.ts";
 import { type GitPlace, runGit } from "./run-git.ts";
+import { unreadableBlobs } from "./unreadable.ts";
 import type { RevisionPlace } from "./workspace.ts";
 
 export interface CheckoutOptions extends FetchAccess {
@@ -109,9 +110,20 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
       await write(false);
     });
   } catch (error) {
-    // With a single name that no disk takes, git writes nothing at all.
-    const isGitFailure = error instanceof AppError && error.code === "git_failed";
-    if (!isGitFailure || [...(await listEntries(listing, head)).keys()].every(isWritable)) throw error;
+    // With a single name that no disk takes, or a single damaged file, git does not write the others.
+    if (!(error instanceof AppError) || error.code !== "git_failed") throw error;
+    const entries = [...(await listEntries(listing, head)).values()];
+    const isWhole = entries.every(({ path }) => isWritable(path));
+    if (
+      isWhole &&
+      (
+        await unreadableBlobs(
+          listing,
+          entries.map(({ oid }) => oid),
+        )
+      ).size === 0
+    )
+      throw error;
     return objects;
   }
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });

@@ -21,6 +21,7 @@ import {
   searchTree,
   startsBinary,
 } from "./search.ts";
+import { unreadableBlobs } from "./unreadable.ts";
 import {
   type Change,
   type Commit,
@@ -217,29 +218,48 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
 
   async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
     const tree = await this.tree("head");
-    const root = await twice(() => this.#once("search", () => this.searchedFolder(tree)));
+    const place = await twice(() => this.#once("search", () => this.searchedPlace(tree)));
+    const { root } = place;
     // Every search asks for the same files.
     const isBinary = (path: string) => {
       const known = this.#isBinary.get(path) ?? startsBinary(root, path);
       this.#isBinary.set(path, known);
       return known;
     };
-    return await twice(() => searchTree({ root, tree, isBinary }, query, signal));
+    return await twice(() => searchTree({ ...place, tree, isBinary }, query, signal));
   }
 
   /** Where the head's files are searched. */
-  protected async searchedFolder(tree: ReadonlyMap<string, TreeEntry>): Promise<string> {
-    return (await this.writeFiles(searchable(tree))).root;
+  protected async searchedPlace(tree: ReadonlyMap<string, TreeEntry>): Promise<SearchPlace> {
+    return await this.writeFiles(searchable(tree));
   }
 
-  /** Writes regular files to a temporary folder. Rejects with `too_large` before it writes. */
+  /** Writes regular files to a temporary folder, except those that cannot be read. Rejects with `too_large` before it writes. */
   protected async writeFiles(entries: readonly TreeEntry[]): Promise<SearchPlace> {
+    const store = { git: this.#place, gitDir: this.#place.gitDir };
+    const oids = entries.map(({ oid }) => oid);
+    const sizes = await blobSizes(store, oids);
+    const write = async (lost: ReadonlySet<string>) => {
+      const there = entries.filter(
+        ({ oid }) => !lost.has(oid) && (sizes.get(oid) ?? 0) <= MAX_SEARCHED_BYTES,
+      );
+      const unread = entries.filter(({ oid }) => lost.has(oid));
+      return {
+        root: await this.#writeAll(there, sizes),
+        tree: byPath([...there, ...unread]),
+        unread: new Set(unread.map(({ path }) => path)),
+      };
+    };
+    return await write(new Set(oids.filter((oid) => !sizes.has(oid)))).catch(async (error: unknown) => {
+      if (!(error instanceof AppError) || error.code !== "git_failed") throw error;
+      const lost = await unreadableBlobs(store, oids);
+      if (lost.size === 0) throw error;
+      return await write(lost);
+    });
+  }
+
+  async #writeAll(searched: readonly TreeEntry[], sizes: ReadonlyMap<string, number>): Promise<string> {
     const { gitDir } = this.#place;
-    const sizes = await blobSizes(
-      { git: this.#place, gitDir },
-      entries.map(({ oid }) => oid),
-    );
-    const searched = entries.filter(({ oid }) => (sizes.get(oid) ?? 0) <= MAX_SEARCHED_BYTES);
     const bytes = searched.reduce((sum, { oid }) => sum + (sizes.get(oid) ?? 0), 0);
     if (bytes > MAX_SCRATCH_BYTES)
       throw new AppError(
@@ -253,7 +273,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     const input = indexRecords(searched);
     await runGit({ ...command, what: "list files", args: ["update-index", "-z", "--index-info"], input });
     await runGit({ ...command, what: "checkout", args: ["checkout-index", "--all", "--force", "--quiet"] });
-    return { root, tree: byPath(searched) };
+    return root;
   }
 
   /** A temporary folder that is removed with this workspace. */
@@ -314,8 +334,8 @@ class CheckoutWorkspace extends ObjectWorkspace {
     return decodeStart(fileStart(this.root, path, maxBytes), maxBytes);
   }
 
-  protected override async searchedFolder(): Promise<string> {
-    return this.root;
+  protected override async searchedPlace(tree: ReadonlyMap<string, TreeEntry>): Promise<SearchPlace> {
+    return { root: this.root, tree };
   }
 }
 

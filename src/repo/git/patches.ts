@@ -2,8 +2,9 @@ import { isUtf8 } from "node:buffer";
 import { AppError } from "../../core/errors.ts";
 import { decodeText } from "../../core/text/decode.ts";
 import { markerPath, quotePath } from "./names.ts";
-import { parseChanges } from "./object-listing.ts";
+import { listDifference, parseChanges } from "./object-listing.ts";
 import { isObjectName, runGit, streamGit } from "./run-git.ts";
+import { unreadableBlobs, withStandIns } from "./unreadable.ts";
 import type { Change, ObjectPlace } from "./workspace.ts";
 
 const SUBMODULE_MODE = "160000";
@@ -34,6 +35,8 @@ export async function patchOf(
   contextLines: number,
 ): Promise<string> {
   if (!all.has(change.path)) throw new AppError("git_failed", `There is no patch of '${change.path}'`);
+  if (change.isUnreadable)
+    throw new AppError("revision_unknown", `'${change.path}' cannot be read: git lacks an object of it`);
   const sections = all.get(change.path);
   if (sections === undefined)
     throw new AppError("too_large", `The change is so large that the patch of '${change.path}' was not read`);
@@ -69,18 +72,48 @@ const renameOptions = ["-M", "-l1000"];
 /** Records end with NUL and none is empty; an empty one separates them from the patches. */
 const SEPARATOR = Buffer.from([0, 0]);
 
-/** Compares merge base and head once for everything: a second process would read every changed file again. */
+/**
+ * Compares merge base and head once for everything: a second process would read every changed file again. Files that cannot be read have no
+ * patch, and are marked.
+ */
 export async function readChange(
   place: ObjectPlace,
   signal: AbortSignal,
   limits = patchLimits,
+): Promise<ReadChange> {
+  return await compare(place, signal, limits).catch(async (error: unknown) => {
+    if (!(error instanceof AppError) || error.code !== "git_failed") throw error;
+    const where = { git: place, gitDir: place.gitDir, signal };
+    const sides = await listDifference(where, place.shas.mergeBase, place.shas.head).catch(() => []);
+    const unreadable = await unreadableBlobs(
+      where,
+      sides.flatMap(({ from, to }) => [from, to].filter((oid) => oid !== undefined)),
+    );
+    if (unreadable.size === 0) throw error;
+    const { changes, sections } = await withStandIns(where, unreadable, (gitDir) =>
+      compare({ ...place, gitDir }, signal, limits, true),
+    );
+    const marked = changes.map((change) =>
+      unreadable.has(change.oldOid) || unreadable.has(change.newOid)
+        ? { ...change, additions: null, deletions: null, isUnreadable: true as const }
+        : change,
+    );
+    return { changes: marked, sections };
+  });
+}
+
+async function compare(
+  place: ObjectPlace,
+  signal: AbortSignal,
+  limits: typeof patchLimits,
+  replaces = false,
 ): Promise<ReadChange> {
   const { mergeBase, head } = place.shas;
   const what = ["-r", "-z", "--raw", "--numstat", "--no-abbrev", "-p", `-U${PATCH_CONTEXT}`];
   const pieces: Buffer[] = [];
   let bytes = 0;
   const args = ["diff-tree", ...what, ...renameOptions, ...diffOptions, mergeBase, head, "--"];
-  const command = { git: place, gitDir: place.gitDir, what: "diff", args, signal };
+  const command = { git: place, gitDir: place.gitDir, what: "diff", args, signal, replaces };
   const isOver = () => bytes > limits.bytes + MAX_LISTING_BYTES;
   const isCut = await streamGit(command, (chunk) => {
     pieces.push(chunk);

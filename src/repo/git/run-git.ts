@@ -129,6 +129,8 @@ interface GitCommand extends GitPlace {
   maxBytes?: number | undefined;
   /** Exit codes that do not count as errors. Default only 0. */
   expectedExits?: readonly number[];
+  /** Whether the repository's `refs/replace` count. Only for a scratch repository, whose refs are ours. */
+  replaces?: boolean | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -152,6 +154,7 @@ export async function streamGit(
       ...gitEnvironment(git),
       ...configVariables([...hardenedConfig(), ...(command.config ?? [])]),
       ...(command.indexFile === undefined ? {} : { GIT_INDEX_FILE: command.indexFile }),
+      ...(command.replaces ? { GIT_NO_REPLACE_OBJECTS: undefined } : {}),
     },
     input: command.input,
     signal: command.signal,

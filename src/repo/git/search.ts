@@ -13,6 +13,8 @@ import type { LineMatch, SearchHits, SearchQuery, TreeEntry } from "./workspace.
 export interface SearchPlace {
   root: string;
   tree: ReadonlyMap<string, TreeEntry>;
+  /** Files of the tree that are not there, because they cannot be read. */
+  unread?: ReadonlySet<string> | undefined;
   /** Default: {@link startsBinary}. */
   isBinary?: ((path: string) => boolean) | undefined;
   /** Lists what is passed over in a work tree. Whether there is a link on the way to a file is found out afterwards. */
@@ -35,7 +37,7 @@ export async function searchTree(
   signal: AbortSignal,
 ): Promise<SearchHits> {
   const { isBinary = (path: string) => startsBinary(place.root, path) } = place;
-  const { start, covers, flat } = whereToLook(place.tree, query);
+  const { start, covers, flat } = whereToLook(place, query);
   if (start !== undefined && place.ignoreFile === undefined) requireNoLink(place.root, start);
   const { filePattern, fileType, wants: allows = () => true } = query;
   const walk = [...(flat ? ["--max-depth=1"] : []), ...passingOver(place.ignoreFile)];
@@ -54,12 +56,14 @@ export async function searchTree(
   args.splice(args.indexOf("--"), 0, ...walk);
   const run = { root: place.root, wants, signal };
   const search = query.mode === "content" ? searchLines : searchFiles;
+  const left = [...(place.unread ?? [])].filter((path) => covers(path) && allows(path));
+  const unread = left.length === 0 ? {} : { unread: left };
   if (place.tree.size > MANY_FILES) {
     const found = await search(query, { ...run, args });
     // Otherwise chance decided which matches came before the maximum.
-    if (!found.limited) return mergeHits([found], query);
+    if (!found.limited) return { ...mergeHits([found], query), ...unread };
   }
-  return await search(query, { ...run, args: ["--sort=path", ...args] });
+  return { ...(await search(query, { ...run, args: ["--sort=path", ...args] })), ...unread };
 }
 
 const passingOver = (ignoreFile: string | undefined) =>
@@ -136,10 +140,12 @@ const isRegular = (entry: TreeEntry | undefined) => entry?.mode.startsWith("100"
  * The start path for ripgrep (undefined is the root), and the included files. ripgrep applies neither glob nor type to a file given as an
  * argument, so its folder is searched instead, without subfolders (`flat`).
  */
-function whereToLook(tree: ReadonlyMap<string, TreeEntry>, query: SearchQuery) {
+function whereToLook({ tree, unread }: SearchPlace, query: SearchQuery) {
   const { key, isFile, covers } = searchTarget(tree, query);
-  const hasFile = [...tree.values()].some((entry) => isRegular(entry) && covers(entry.path));
-  // A link or a submodule: ripgrep still reports problems of the query.
+  const hasFile = [...tree.values()].some(
+    (entry) => isRegular(entry) && covers(entry.path) && !unread?.has(entry.path),
+  );
+  // A link, a submodule, an unreadable file: ripgrep still reports problems of the query.
   if (!hasFile) return { start: undefined, covers, flat: true };
   const isFiltered = query.filePattern !== undefined || query.fileType !== undefined;
   const start = withUtf8Name(isFile && isFiltered ? folderOf(key) : key);
@@ -375,7 +381,9 @@ export function mergeHits(all: readonly SearchHits[], { mode, maxResults }: Sear
   const counts = all.flatMap((one) => (one.mode === "count" ? one.counts : []));
   const paths = all.flatMap((one) => (one.mode === "files_with_matches" ? one.paths : []));
   const program = all[0]?.program ?? { command: "rg", returnCode: null, stderr: "" };
-  const rest = { limited: matches.length + counts.length + paths.length >= maxResults, program };
+  const unread = all.flatMap((one) => one.unread ?? []);
+  const limited = matches.length + counts.length + paths.length >= maxResults;
+  const rest = { limited, program, ...(unread.length === 0 ? {} : { unread }) };
   const first = <Hit>(hits: readonly Hit[], pathOf: (hit: Hit) => string) =>
     sortedByPath(hits, pathOf).slice(0, maxResults);
   if (mode === "content") return { mode, matches: first(matches, ({ path }) => path), ...rest };

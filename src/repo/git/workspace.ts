@@ -81,8 +81,8 @@ interface ProgramEnd {
   stderr: string;
 }
 
-/** `limited`: the search was stopped at `maxResults`. */
-export type SearchHits = { limited: boolean; program: ProgramEnd } & (
+/** `limited`: the search was stopped at `maxResults`. `unread`: files that were not searched, because git lacks them or they are damaged. */
+export type SearchHits = { limited: boolean; program: ProgramEnd; unread?: readonly string[] } & (
   | { mode: "content"; matches: LineMatch[] }
   | { mode: "files_with_matches"; paths: string[] }
   | { mode: "count"; counts: { path: string; count: number }[] }

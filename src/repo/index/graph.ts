@@ -9,8 +9,8 @@ export interface GraphFile {
 /** What is indexed: the files of one revision, and their texts on request. */
 export interface GraphSource {
   files: readonly GraphFile[];
-  /** Null for binaries, and for files beyond the size limit. */
-  read(oid: string): Promise<string | null>;
+  /** Null for binaries, and for files beyond the size limit; undefined for what git cannot read. */
+  read(oid: string): Promise<string | null | undefined>;
 }
 
 export interface GraphCommit extends Commit {

@@ -92,7 +92,7 @@ async function extractAll(
   const extract = async (blob: MissingBlob) => {
     signal?.throwIfAborted();
     const text = await source.read(blob.oid);
-    const facts = text === null ? null : await extractOn(pool, { path: blob.path, text });
+    const facts = typeof text !== "string" ? text : await extractOn(pool, { path: blob.path, text });
     onProgress?.({ done: ++done, total });
     return { blob, facts };
   };
@@ -100,7 +100,8 @@ async function extractAll(
   // Others go on while the facts of a slow text are missing.
   const extracted = pMapIterable(missing, extract, { concurrency, backpressure: concurrency * MAX_WAITING });
   try {
-    for await (const { blob, facts } of extracted) take(blob, facts);
+    // What cannot be read now may be there for the next index.
+    for await (const { blob, facts } of extracted) if (facts !== undefined) take(blob, facts);
   } finally {
     await end();
   }

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { AppError, errorLine } from "../../core/errors.ts";
 import { folderOf, Modules, type Package } from "../code/imports.ts";
+import { isUnreadable } from "../git/cat-file.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
 import { Callers } from "./callers.ts";
 import type { Graph, GraphCommit, GraphFinding, GraphSource, IndexReport, VectorSearch } from "./graph.ts";
@@ -150,6 +151,7 @@ export async function sourceOfWorkspace(
         const { text, binary } = await workspace.readBlob(oid);
         return binary ? null : text;
       } catch (error) {
+        if (isUnreadable(error)) return undefined;
         if (error instanceof AppError && error.code === "too_large") return null;
         throw error;
       }

@@ -112,6 +112,7 @@ async function update(
     for (const oid of missing) {
       signal.throwIfAborted();
       const text = await source.read(oid);
+      if (text === undefined) continue;
       const chunks = text === null ? [] : chunksToSend({ text, ranges: secrets.get(oid) ?? [] }, masks);
       if (report.tokens + estimateTokens([...chunksIn(), ...chunks]) > maxTokens) break;
       batch.push({ oid, chunks });
@@ -135,7 +136,7 @@ async function findSecrets(
   const found = new Map<string, ScannedText["ranges"]>();
   for (const oid of oids) {
     signal.throwIfAborted();
-    const text = await source.read(oid);
+    const text = (await source.read(oid)) ?? null;
     const { ranges } = text === null ? { ranges: [] } : await masks.learn(text);
     if (ranges.length > 0) found.set(oid, ranges);
   }
