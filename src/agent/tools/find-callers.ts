@@ -19,12 +19,13 @@ import {
   isCommonName,
   KNOWN,
   mentionsIn,
+  NAMED,
+  ownObject,
   POSSIBLE,
-  typeHead,
 } from "../../repo/code/names.ts";
 import { type Definition, definitionsAt, type Reference } from "../../repo/code/source.ts";
 import { reasonByName } from "../../repo/diff/skipped-names.ts";
-import type { TreeEntry } from "../../repo/git/workspace.ts";
+import type { LineMatch, TreeEntry } from "../../repo/git/workspace.ts";
 import { modulesOf, readText } from "../../repo/parsed-files.ts";
 import { fileKindOf, kindRank } from "../../repo/search-rank.ts";
 import { count, fitting, showPath, unreadNotes } from "../../repo/show.ts";
@@ -33,14 +34,16 @@ import {
   type FoundDefinition,
   findDefinition,
   type NamingFile,
+  searchLines,
   wantedName,
 } from "./find-definition.ts";
 import { resolveFile } from "./paths.ts";
+import { HEADS, type Link, linkAt, supertypesIn, typesDeclaredFor, typesWith } from "./receiver-types.ts";
 import { defineTool, type Executed, type Rendered, type ToolContext, ToolError } from "./tool.ts";
 
 const MAX_NAME = 200;
 /** Maximum files that are parsed, and their characters, which take about one second. */
-const MAX_FILES = 60;
+const MAX_FILES = 150;
 const MAX_CHARACTERS = 1_500_000;
 const PARSE_MS = 5_000;
 const MAX_CALLERS = 200;
@@ -89,7 +92,8 @@ interface Target extends DefinitionSite {
 /** Parses files of the head while time and room last; null for a file that is left out. */
 function createParser({ workspace }: ToolContext, modules: Modules, signal: AbortSignal) {
   const files = new Map<string, Promise<ParsedFile | null>>();
-  const deadline = performance.now() + PARSE_MS;
+  /** Searches between the files take no time of it. */
+  let milliseconds = PARSE_MS;
   let room = MAX_CHARACTERS;
   let isComplete = true;
   const unread = new Set<string>();
@@ -108,64 +112,56 @@ function createParser({ workspace }: ToolContext, modules: Modules, signal: Abor
     async file(entry: TreeEntry): Promise<ParsedFile | null> {
       const known = files.get(entry.path);
       if (known !== undefined) return await known;
-      if (files.size >= MAX_FILES || room <= 0 || performance.now() > deadline || signal.aborted) {
+      if (files.size >= MAX_FILES || room <= 0 || milliseconds <= 0 || signal.aborted) {
         isComplete = false;
         return null;
       }
-      const parsed = parse(entry);
+      const start = performance.now();
+      const parsed = parse(entry).finally(() => (milliseconds -= performance.now() - start));
       files.set(entry.path, parsed);
       return await parsed;
     },
   };
 }
 
-/** Levels of base classes and interfaces that are followed. */
-const MAX_LEVELS = 3;
-
-/** Members of base classes and interfaces that a method implements or overrides. In Go, every interface with the method is one. */
-async function basesOf(
+/** The types of a member's receivers, and the members of base classes and interfaces that it implements or overrides. */
+async function typesAround(
   target: DefinitionSite,
   found: readonly FoundDefinition[],
   parser: ReturnType<typeof createParser>,
-): Promise<Target[]> {
+  heads: readonly LineMatch[],
+): Promise<{ types: ReadonlySet<string>; bases: Target[] }> {
+  const { file, definition: own } = target;
+  const isKin = (path: string) => familyOf(path) === familyOf(file.path);
+  const supertypes = supertypesIn(
+    heads.filter(({ path }) => isKin(path)),
+    target,
+  );
+  const related = found.filter(
+    ({ entry, definition: { container } }) => container !== own.container && isKin(entry.path),
+  );
+  const overriding = new Set(related.map(({ definition }) => definition.container ?? ""));
+  const types = typesWith(own.container ?? "", supertypes, overriding);
   const bases: Target[] = [];
-  const related = found.filter(({ entry, definition }) => {
-    const isOwn = entry.path === target.file.path && definition.start === target.definition.start;
-    return !isOwn && definition.container !== null && familyOf(entry.path) === familyOf(target.file.path);
-  });
-  let left = target.definition.container === null ? [] : related;
-  let level: DefinitionSite[] = [target];
-  for (let at = 0; at < MAX_LEVELS && level.length > 0; at++) {
-    const next: Target[] = [];
-    const rest: FoundDefinition[] = [];
-    for (const one of left) {
-      const file = (await parser.file(one.entry))?.code;
-      if (file && isBase({ file, definition: one.definition }, level))
-        next.push({ file, definition: one.definition, through: fullName(one.definition) });
-      else rest.push(one);
-    }
-    for (const base of next) bases.push(base);
-    [left, level] = [rest, next];
+  for (const { entry, definition } of related) {
+    const { container, start } = definition;
+    if (container === null || !(isGo(file.path) || types.has(container))) continue;
+    const code = (await parser.file(entry))?.code;
+    // In Go, a type implements every interface with its methods.
+    const isGoBase = code && definitionsAt(code.definitions, start).findLast(isType)?.kind === "interface";
+    if (!code || (isGo(file.path) && !isGoBase)) continue;
+    types.add(container);
+    bases.push({ file: code, definition, through: fullName(definition) });
   }
-  return bases;
-}
-
-/** Whether a member is one of a type that the type of one of these extends or implements. */
-function isBase(
-  { file, definition: { container, start } }: DefinitionSite,
-  level: readonly DefinitionSite[],
-) {
-  if (isGo(file.path)) return definitionsAt(file.definitions, start).findLast(isType)?.kind === "interface";
-  return level.some(({ file: below, definition: one }) => {
-    const type = one.container ?? "";
-    return type !== container && typeHead(below, type, one.start).includes(container ?? "");
-  });
+  return { types, bases };
 }
 
 /** If a name has more definitions, a use means this one only if its file knows it. */
 const AMBIGUOUS = 3;
 /** With two or three definitions, the least fit of a use: more than for a method that a class calls on itself and defines itself. */
 const FITTING = 0.4;
+/** More than any fit: the type of the receiver decides. */
+const CERTAIN = 2;
 
 function leastFit(name: string, { found }: DefinitionSearch): number {
   const containers = new Set(found.map(({ definition }) => definition.container)).size;
@@ -178,27 +174,63 @@ function mayUse({ name, role }: Pick<Reference, "name" | "role">, definition: De
   return !isRun(definition) || role === "call" || (role !== "type" && !isCommonName(name));
 }
 
-/** The uses of a name in one file: those that mean one of the targets, and the lines of the others. */
-function usesIn(parsed: ParsedFile, name: string, targets: readonly [Target, ...Target[]], least: number) {
+/** A use that neither its file nor its receiver's name tells: the type of the receiver may. */
+interface Pending {
+  file: ParsedFile["code"];
+  line: number;
+  link: Link | null;
+}
+
+/** The uses of a name in one file: those that mean one of the targets, and the others. */
+function usesIn(parsed: ParsedFile, { name, targets, least, types }: Question) {
   const { code: file } = parsed;
   const [own] = targets;
   const uses: Caller[] = [];
-  const unsure: number[] = [];
+  const unsure: Pending[] = [];
   const isKin = familyOf(file.path) === familyOf(own.file.path);
-  // A function that is not called may be a variable of the same name.
-  const leastOf = (role: Reference["role"]) =>
-    isRun(own.definition) && role !== "call" ? Math.max(least, KNOWN) : least;
+  // A function that is not called may be a variable of the same name. What another call returns is no object that the code around knows.
+  const leastOf = (role: Reference["role"], link: Link | null) => {
+    if (types.size > 0 && link && link.types.length > 0) return CERTAIN;
+    if (isRun(own.definition) && role !== "call") return Math.max(least, KNOWN);
+    return least > POSSIBLE && link?.isCall ? NAMED : least;
+  };
   for (const mention of mentionsIn(parsed, new Set([name]))) {
     const { line, role, receiver } = mention;
-    const isSeen = uses.at(-1)?.line_number === line || unsure.at(-1) === line;
+    const isSeen = uses.at(-1)?.line_number === line || unsure.at(-1)?.line === line;
     if (isSeen || !mayUse(mention, own.definition)) continue;
     const use = { file, receiver, around: definitionAt(file, line) };
     const rated = targets.map(({ through, ...target }) => ({ through, fit: fitOf(use, target) }));
     const best = rated.reduce((a, b) => (b.fit > a.fit ? b : a));
-    if (isKin && best.fit >= leastOf(role)) uses.push(callerAt(file, line, best.through));
-    else unsure.push(line);
+    const link =
+      isKin && receiver !== null && !ownObject.test(receiver) ? linkAt(receiver, file, use.around) : null;
+    if (isKin && best.fit >= leastOf(role, link)) uses.push(callerAt(file, line, best.through));
+    else unsure.push({ file, line, link });
   }
   return { uses, unsure };
+}
+
+/** Uses of a member by the type of the receiver: that of its link, or the one that its own file, or a function that gives it, is declared with. */
+function callersByType(
+  pending: readonly Pending[],
+  { name, targets, types }: Pick<Question, "name" | "targets" | "types">,
+  declared: ReadonlyMap<string, readonly LineMatch[]>,
+): Map<Pending, Caller> {
+  const callers = new Map<Pending, Caller>();
+  for (const one of pending) {
+    const { file, line, link } = one;
+    if (link === null) continue;
+    const isFound = link.isCall && !isCommonName(link.name);
+    const lines = declared.get(link.name) ?? [];
+    const own = lines.filter(({ path }) => path === file.path);
+    const given = own.length > 0 ? own : lines.filter(({ path }) => isFound || file.imports.has(path));
+    const known =
+      link.types.length > 0 ? link.types : given.flatMap(({ text }) => typesDeclaredFor(link.name, text));
+    const type = known.find((other) => types.has(other));
+    if (type === undefined) continue;
+    const isDirect = type === targets[0].definition.container;
+    callers.set(one, callerAt(file, line, isDirect ? null : `${type}.${name}`));
+  }
+  return callers;
 }
 
 function callerAt(file: ParsedFile["code"], line: number, through: string | null): Caller {
@@ -225,6 +257,8 @@ interface Question {
   name: string;
   targets: readonly [Target, ...Target[]];
   least: number;
+  /** The types of receivers by which its uses are known; empty if it is no member. */
+  types: ReadonlySet<string>;
   naming: readonly NamingFile[];
   isComplete: boolean;
   unread: ReadonlySet<string>;
@@ -247,10 +281,14 @@ async function questionOf(
   const { name } = definition;
   const target = { file: home.code, definition, through: null };
   if (name !== found.definition.name) {
-    return { ...(await searchFor(name)), found, name, targets: [target], least: POSSIBLE };
+    return { ...(await searchFor(name)), found, name, targets: [target], types: new Set(), least: POSSIBLE };
   }
-  const targets = [target, ...(await basesOf(target, search.found, parser))] as const;
-  return { ...search, found, name, targets, least: leastFit(name, search) };
+  const least = leastFit(name, search);
+  if (definition.container === null)
+    return { ...search, found, name, targets: [target], types: new Set(), least };
+  const heads = await searchLines({ pattern: HEADS, fixedString: false }, context, signal);
+  const { types, bases } = await typesAround(target, search.found, parser, heads.matches);
+  return { ...search, found, name, targets: [target, ...bases], types, least };
 }
 
 async function execute(
@@ -262,18 +300,31 @@ async function execute(
   const isReadable = (path: string) => !context.isPrivate(path) && reasonByName(path) === null;
   const parser = createParser(context, await modulesOf(context.workspace, isReadable), signal);
   const question = await questionOf(input, first, parser, context, signal);
-  const { found, name, targets, least, naming } = question;
-  const unsure: CallersOutput["unsure"] = [];
-  const uses: Caller[] = [];
+  const { found, naming } = question;
+  const pending: Pending[] = [];
+  const certain: Caller[] = [];
   const paths = naming.map(({ entry }) => entry.path);
-  for (const { entry } of nearestFirst(naming, first.path)) {
+  const nearest = nearestFirst(naming, first.path);
+  for (const { entry } of nearest) {
     const isRead = fileKindOf(entry.path) !== "foreign" && !isProse(entry.path);
     const parsed = isRead ? await parser.file(entry) : null;
     if (parsed === null) continue;
-    const here = usesIn(parsed, name, targets, least);
-    for (const use of here.uses) uses.push(use);
-    for (const line of here.unsure) unsure.push({ file_path: entry.path, line_number: line });
+    const here = usesIn(parsed, question);
+    for (const use of here.uses) certain.push(use);
+    for (const one of here.unsure) pending.push(one);
   }
+  const byType = callersByType(
+    pending,
+    question,
+    await declarationsFor(pending, question.types, context, signal),
+  );
+  const order = new Map(nearest.map(({ entry }, at) => [entry.path, at]));
+  const uses = [...certain, ...byType.values()].sort(
+    (a, b) => (order.get(a.file_path) ?? 0) - (order.get(b.file_path) ?? 0) || a.line_number - b.line_number,
+  );
+  const unsure = pending.flatMap((one) =>
+    byType.has(one) ? [] : [{ file_path: one.file.path, line_number: one.line }],
+  );
   const others = uses.filter(({ file_path }) => file_path !== first.path);
   const own = uses.filter(({ file_path }) => file_path === first.path).map((use) => use.line_number);
   const callers = others.slice(0, MAX_CALLERS);
@@ -301,6 +352,29 @@ async function execute(
     ...(notes.length > 0 ? { note: notes.join(" ") } : {}),
   };
 }
+
+/** The lines that may declare the names before these uses as one of the types, by name. */
+async function declarationsFor(
+  pending: readonly Pending[],
+  types: ReadonlySet<string>,
+  context: ToolContext,
+  signal: AbortSignal,
+): Promise<Map<string, LineMatch[]>> {
+  const links = pending.flatMap(({ link }) => link?.name || []);
+  const names = [...new Set(links)].filter((name) => /^\w+$/.test(name)).slice(0, MAX_LINKS);
+  const found = new Map(names.map((name) => [name, [] as LineMatch[]]));
+  if (names.length === 0 || types.size === 0) return found;
+  const [one, other] = [names, [...types].filter((type) => /^\w+$/.test(type))].map(
+    (all) => `\\b(?:${all.join("|")})\\b`,
+  );
+  const pattern = `${one}.*${other}|${other}.*${one}`;
+  const { matches } = await searchLines({ pattern, fixedString: false }, context, signal);
+  for (const match of matches)
+    for (const word of new Set(match.text.match(/\w+/g))) found.get(word)?.push(match);
+  return found;
+}
+
+const MAX_LINKS = 100;
 
 const nearestFirst = (naming: readonly NamingFile[], path: string) =>
   naming.toSorted(

@@ -60,18 +60,19 @@ async function filesNaming(
 }
 
 async function searchHead(word: string, context: ToolContext, signal: AbortSignal) {
-  const any = await search({ pattern: word, fixedString: true }, context, signal);
+  const any = await searchLines({ pattern: word, fixedString: true }, context, signal);
   if (!any.limited) return any;
   const escaped = word.replace(
     /[^\p{L}\p{N}_]/gu,
     (character) => `\\x{${character.codePointAt(0)?.toString(16)}}`,
   );
   const pattern = `\\b(?:${definers})\\b.*\\b${escaped}\\b`;
-  const defined = await search({ pattern, fixedString: false }, context, signal);
+  const defined = await searchLines({ pattern, fixedString: false }, context, signal);
   return { ...any, matches: [...any.matches, ...defined.matches] };
 }
 
-async function search(
+/** The lines of the head that match, without private files; those that were found in time. */
+export async function searchLines(
   { pattern, fixedString }: Pick<SearchQuery, "pattern" | "fixedString">,
   context: ToolContext,
   signal: AbortSignal,

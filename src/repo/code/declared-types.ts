@@ -77,8 +77,8 @@ export function typeNameOf(written: string): string | null {
 /** Whether nothing after the name of a type makes another one of it. */
 const isAlone = (rest: string) => !/^(?:\[\s*\]|\|(?!\s*(?:null|undefined|None)\b))/.test(rest);
 
-const MAX_HEAD_LINES = 8;
-const MAX_HEAD = 500;
+const MAX_HEAD_LINES = 40;
+const MAX_HEAD = 2_000;
 const introducing = ["class", "interface", "struct", "record", "object", "enum", "trait"];
 const names = /[\p{L}_$][\p{L}\p{N}_$]*(?:(?:\.|::)[\p{L}_$][\p{L}\p{N}_$]*)*/gu;
 const notBases =

@@ -142,6 +142,64 @@ describe("find_callers", () => {
   });
 });
 
+/** Four classes with methods of one name, so that only declared types tell their calls apart. */
+const desks: Record<string, string> = {
+  "j/Desk.java": "interface Desk {\n  void hand(String paper);\n}\n",
+  "j/Front.java":
+    "class Front implements Desk {\n  public void hand(String paper) {}\n  void own(Front f) { f.hand(null); }\n}\n",
+  "j/Corner.java": "class Corner extends Front {\n}\n",
+  "j/Card.java": "class Card {\n  void hand(String paper) {}\n}\n",
+  "j/Clock.java": "class Clock {\n  void hand(String paper) {}\n}\n",
+  "j/Wave.java": "class Wave {\n  void hand(String paper) {}\n}\n",
+  "j/Hall.java":
+    "class Hall {\n  Desk counter() { return null; }\n  Corner niche() { return null; }\n  Clock tower() { return null; }\n}\n",
+  "k/Calls.java": [
+    "class Calls {",
+    "  private final Desk table;",
+    "  private final Card sheet;",
+    "  void all(Hall hall, Object any) {",
+    '    hall.counter().hand("chained");',
+    '    hall.niche().hand("heir");',
+    '    ((Front) any).hand("cast");',
+    '    table.hand("field");',
+    "    var given = hall.counter();",
+    '    given.hand("assigned");',
+    '    hall.tower().hand("another type");',
+    '    ((Clock) any).hand("another cast");',
+    '    sheet.hand("another field");',
+    '    any.hand("unknown");',
+    "  }",
+    "}",
+    "",
+  ].join("\n"),
+  "t/room.ts":
+    "export interface Wing {\n  hand(paper: string): void;\n}\nexport class Room implements Wing {\n  hand(paper: string) {}\n}\nexport class House {\n  wing(): Promise<Wing> {\n    throw 0;\n  }\n}\n",
+  "t/calls.ts":
+    "export async function all(house: any, any: any) {\n  (await house.wing()).hand('chained');\n  (any as Room).hand('cast');\n  (any as Card).hand('another cast');\n}\n",
+};
+
+it("find_callers tells calls through interfaces, casts and other calls by what is declared", async () => {
+  using own = GitRepo.create();
+  own.commit("base", desks);
+  own.branch("topic");
+  await using over = await openRepository(own);
+  const calls = async (name: string, file_path: string) => {
+    const output = await toolsOn(over.workspace).output<CallersOutput>("find_callers", { name, file_path });
+    const there = output.callers.filter((one) => /calls\.|Calls\./.test(one.file_path));
+    return there.map((one) => `${/["'](.*)["']/.exec(one.line_content)?.[1]} ${one.through ?? ""}`.trim());
+  };
+  expect(await calls("Front.hand", "j/Front.java")).toEqual([
+    "chained Desk.hand",
+    "heir Corner.hand",
+    "cast",
+    "field Desk.hand",
+    "assigned Desk.hand",
+  ]);
+  expect(await calls("Clock.hand", "j/Clock.java")).toEqual(["another type", "another cast"]);
+  expect(await calls("Card.hand", "j/Card.java")).toEqual(["another field"]);
+  expect(await calls("Room.hand", "t/room.ts")).toEqual(["chained Wing.hand", "cast"]);
+});
+
 describe("the callers of a name that thousands of lines use", () => {
   it("The callers of a frequent name are the nearest ones", async () => {
     using bulky = GitRepo.create({ bare: true });
