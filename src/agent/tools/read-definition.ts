@@ -220,12 +220,22 @@ function othersText(output: DefinitionOutput, { file_path }: Input, room: number
   return listed.length > 0 ? [["Also defined:", ...listed].join("\n")] : [];
 }
 
+/** Says that no definition of the name belongs to the requested type, module or folder, so that what follows is of others. */
+function lostQualifier({ definitions, others }: DefinitionOutput, { name }: Input): string[] {
+  const { container, word } = wantedName(name);
+  const isOf = (one: DefinitionPlace) =>
+    [...one.name.split(/::|\./).slice(0, -1), ...one.file_path.split(/[/.]/)].includes(container ?? "");
+  if (container === null || [...definitions, ...others].some(isOf)) return [];
+  return [`No ${container} has a member ${word}; these are others of that name.`];
+}
+
 function render(output: DefinitionOutput, input: Input, maxBytes: number) {
   if (output.definitions.length + output.others.length === 0)
     return withoutDefinition(output, input, maxBytes);
   const bodies = output.definitions.map((one) => wholeText(one, input.ref));
-  const room = maxBytes - shownBytes(bodies.join("\n\n")) - 64;
-  return { text: [...bodies, ...othersText(output, input, room)].join("\n\n") };
+  const lost = lostQualifier(output, input);
+  const room = maxBytes - shownBytes([...lost, ...bodies].join("\n\n")) - 64;
+  return { text: [...lost, ...bodies, ...othersText(output, input, room)].join("\n\n") };
 }
 
 export const readDefinition = defineTool<Input, DefinitionOutput>({

@@ -111,6 +111,8 @@ function linkOf(receiver: string): Link | null {
   const type = types.find((one) => one !== undefined);
   if (type !== undefined) return { types: [lastName(type)], name: "", isCall: false };
   const isCall = text.endsWith(")");
+  // All of it is in brackets.
+  if (isCall && withoutCall(text) === "") return linkOf(text.slice(1, -1).replace(/^await\s+/, ""));
   const name = /([\p{L}_$][\p{L}\p{N}_$]*)\s*$/u.exec(isCall ? withoutCall(text) : text)?.[1];
   return name === undefined ? null : { types: [], name, isCall };
 }
@@ -149,7 +151,7 @@ function assignedTo(variable: string, lines: readonly string[]): Link | null {
   return null;
 }
 
-/** A text without the brackets at its end. */
+/** A text without the brackets at its end; empty if nothing is before them. */
 function withoutCall(text: string): string {
   let depth = 0;
   for (let at = text.length - 1; at >= 0; at--) {

@@ -53,7 +53,7 @@ const Input = z.strictObject({
     .array(z.string())
     .max(MAX_CANDIDATES)
     .default([])
-    .describe("Ids of rule matches that this confirms."),
+    .describe("Ids of rule matches that this confirms, of any files."),
 });
 type Input = z.infer<typeof Input>;
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { Rejection } from "../../agent/tools/tool.ts";
 import { type EffectiveConfig, isEnforced, isRuleEnforced } from "../../config/repo-config.ts";
 import { errorLine, nullIfTooLarge } from "../../core/errors.ts";
-import { type Finding, holdsSecret, isCertain } from "../../core/finding.ts";
+import { type CodeLocation, type Finding, holdsSecret, isCertain } from "../../core/finding.ts";
 import { secretFormsIn } from "../../core/secrets/forms.ts";
 import { splitLines } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
@@ -252,8 +252,10 @@ export interface RuleMatchAnswers {
   readonly reported: ReadonlySet<string>;
   /** Reasons by id of the rejected rule matches. One that was also reported counts as reported. */
   readonly rejected: ReadonlyMap<string, string>;
-  /** Why a finding in `path` cannot answer these rule matches, for the model; null if it can. */
+  /** Why a finding in `path` cannot answer these rule matches, none of which is in its file, for the model; null if it can. */
   whyNot(ids: readonly string[], path: string): string | null;
+  /** Those of these rule matches that are in other files than the finding that answers them. */
+  placesBeside(ids: readonly string[], path: string): CodeLocation[];
   /** Takes a finding as the answer to these rule matches, and to those of its category on its lines. */
   report(ids: readonly string[], finding: Finding): void;
   /** Records the valid rejections. While a rule match has no answer, returns the faults of the others, for the model. */
@@ -279,14 +281,21 @@ export function createRuleMatchAnswers(shown: readonly RuleMatch[]): RuleMatchAn
     rejected,
     unanswered,
     whyNot(ids, path) {
-      const other = ids.map((id) => byId.get(id)).find((one) => one && one.finding.path !== path);
+      const named = ids.flatMap((id) => byId.get(id) ?? []);
+      const [other] = named;
+      const isElsewhere = !named.some(({ finding }) => finding.path === path);
       return (
         unknown(ids) ??
-        (other
+        (other && isElsewhere
           ? `${other.id} is in ${showPath(other.finding.path)}, not in ${showPath(path)}; report it there, or reject it in finish_review`
           : null)
       );
     },
+    placesBeside: (ids, path) =>
+      ids.flatMap((id) => {
+        const finding = byId.get(id)?.finding;
+        return finding && finding.path !== path ? [locationOf(finding)] : [];
+      }),
     report(ids, finding) {
       const here = shown.filter(
         (one) =>

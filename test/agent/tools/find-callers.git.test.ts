@@ -167,7 +167,6 @@ const desks: Record<string, string> = {
     '    hall.tower().hand("another type");',
     '    ((Clock) any).hand("another cast");',
     '    sheet.hand("another field");',
-    '    any.hand("unknown");',
     "  }",
     "}",
     "",

@@ -112,6 +112,17 @@ describe("read_definition", () => {
     expect(definitions[0]).toMatchObject({ file_path: "src/parser.ts", kind, start_line, end_line });
   });
 
+  it("read_definition says that a requested type has no such member, but not of a module or a folder", async () => {
+    const textOf = async (name: string) => (await open().run("read_definition", { name })).text;
+
+    const lost = await textOf("Scanner.next");
+    expect(lost).toMatch(
+      /^No Scanner has a member next; these are others of that name\.\n\nsrc\/parser\.ts, /,
+    );
+    for (const name of ["Parser.next", "parser.parse", "far.parse.parse"])
+      expect(await textOf(name)).not.toContain("has a member");
+  });
+
   it("read_definition puts files of the change first, and tests and foreign files last", async () => {
     const output = await read({ name: "parse" }, { private: ["secrets/"] });
 

@@ -91,7 +91,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
       source: "model",
       verification: "unverified",
       verification_note: null,
-      places: [],
+      places: answers.placesBeside(candidates, file.path),
     };
     if (await isOld(finding)) return notRaised(finding);
     answers.report(candidates, finding);

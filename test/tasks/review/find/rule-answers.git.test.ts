@@ -65,6 +65,28 @@ describe("a review with a rule match", () => {
     );
   });
 
+  it("One finding answers matches in several files if one of them is in its own, and names the others' places", async () => {
+    const both: Analyzer = {
+      name: "both",
+      analyze: async ({ path, addedLines }) =>
+        [...addedLines].slice(0, 1).map((line) => ({
+          ...{ path, line, start_line: null, category: "correctness" as const, suggestion: null },
+          ...{ severity: "medium" as const, title: "It matches", body: "It does.", source: "both/one" },
+        })),
+    };
+    const here = {
+      ...nan,
+      title: "NaN is never equal",
+      body: "So.",
+      confidence: 1,
+      candidates: ["c1", "c2"],
+    };
+    const { result } = await play([reports(here)], { analyzers: [both] });
+    expect(result).toMatchObject({ stop_reason: "finished", dropped: [] });
+    expect(result.findings).toHaveLength(1);
+    expect(result.findings[0]?.finding.places).toMatchObject([{ path: "cart.ts" }]);
+  });
+
   it("A made-up id is refused with the known ones", async () => {
     const { answers } = await play([finish({ rejected: [{ candidate: "c7", reason: "It is meant." }] })]);
     expect(answers[0]).toContain("no rule match has the id 'c7'; they are c1");
