@@ -1,4 +1,5 @@
 import { definers, definesLikely, SURE, writesLikely } from "./code/likely-definition.ts";
+import { compareRanks } from "./code/names.ts";
 import type { Definition } from "./code/source.ts";
 import { isExample, isTestFile } from "./code/test-file.ts";
 import { reasonByName } from "./diff/skipped-names.ts";
@@ -17,8 +18,8 @@ export function fileKindOf(path: string): RankedKind {
 /** Smaller ranks come first. */
 export const kindRank = (path: string): number => fileKinds.indexOf(fileKindOf(path));
 
-/** What a matching line does with a searched name, the most wanted first. */
-const lineRoles = ["defines", "writes", "other"] as const;
+/** What a matching line does with a searched name, the most wanted first: most assignments only pass a value on. */
+const lineRoles = ["defines", "other", "writes", "imports"] as const;
 export type LineRole = (typeof lineRoles)[number];
 
 const MAX_NAMES = 8;
@@ -48,16 +49,19 @@ export function roleOf(
         kind !== "test" && start <= line && line <= signatureEnd && named.includes(name),
     ) ?? named.some((name) => definesLikely(text, name) >= SURE);
   if (defines) return "defines";
+  if (/^\s*(?:import|from|use|using|require|#\s*include)\b/.test(text)) return "imports";
   return named.some((name) => writesLikely(text, name)) ? "writes" : "other";
 }
 
-/** Matches, given in order, as they are worth showing: in rounds, each with the next best match of every file, product files first. */
+/** Matches, given in order, as they are worth showing: product files first, each kind in rounds with the next best match of every file. */
 export function inRounds<Match extends { path: string; role: LineRole }>(matches: readonly Match[]): Match[] {
   const byFile = [...Map.groupBy(matches, ({ path }) => path)].map(([path, all]) => {
     const best = all.toSorted((a, b) => lineRoles.indexOf(a.role) - lineRoles.indexOf(b.role));
     return { best, rank: kindRank(path) * lineRoles.length + lineRoles.indexOf(best[0]?.role ?? "other") };
   });
   byFile.sort((a, b) => a.rank - b.rank);
-  const inTurn = byFile.flatMap(({ best }) => best.map((match, round) => ({ match, round })));
-  return inTurn.sort((a, b) => a.round - b.round).map(({ match }) => match);
+  const inTurn = byFile.flatMap(({ best }) =>
+    best.map((match, round) => ({ match, key: [kindRank(match.path), round] })),
+  );
+  return inTurn.sort((a, b) => compareRanks(a.key, b.key)).map(({ match }) => match);
 }

@@ -34,6 +34,7 @@ describe("roleOf", () => {
     ["is no definition if parsing finds none", 4, "  function parse() {", [definition], "other"],
     ["is to define it, as it seems without parsing", 9, "function parse() {", undefined, "defines"],
     ["is to write it", 4, "  parse = other;", [definition], "writes"],
+    ["is only to import it", 4, "import { parse } from './a.ts';", [definition], "imports"],
     ["is nothing special", 4, "  parse(other);", [definition], "other"],
     ["is nothing if it has a longer name", 3, "  parseAll(text) {", [definition], "other"],
   ])("What a line does with a name: %s", (_, line, text, definitions, role) => {
@@ -44,24 +45,24 @@ describe("roleOf", () => {
 describe("rounds of matches", () => {
   const path = fc.constantFrom("src/a.ts", "src/b.ts", "test/a.test.ts", "docs/a.md", "vendor/a.js");
   const matches = fc
-    .array(fc.record({ path, role: fc.constantFrom<LineRole>("defines", "writes", "other") }))
+    .array(fc.record({ path, role: fc.constantFrom<LineRole>("defines", "other", "writes", "imports") }))
     .map((all) => all.toSorted((a, b) => (a.path < b.path ? -1 : Number(a.path > b.path))))
     .map((all) => all.map((one, line) => ({ ...one, line })));
 
-  it("Rounds have each match once, the best of every file first, product code first", () => {
+  it("Rounds have each match once, product code first, and of each kind the best of every file first", () => {
     fc.assert(
       fc.property(matches, (all) => {
         const ordered = inRounds(all);
         expect(ordered.toSorted((a, b) => a.line - b.line)).toEqual(all);
 
+        const kindOf = (one: (typeof all)[number]) =>
+          ["product", "test", "prose", "foreign"].indexOf(fileKindOf(one.path));
+        expect(ordered.map(kindOf)).toEqual(all.map(kindOf).toSorted());
+        const kinds = [...Map.groupBy(ordered, kindOf).values()];
+        const first = kinds.flatMap((kind) => kind.slice(0, new Set(kind.map((one) => one.path)).size));
         const files = new Set(all.map((one) => one.path));
-        const first = ordered.slice(0, files.size);
         expect(new Set(first.map((one) => one.path))).toEqual(files);
-        const kinds = first.map((one) =>
-          ["product", "test", "prose", "foreign"].indexOf(fileKindOf(one.path)),
-        );
-        expect(kinds).toEqual(kinds.toSorted());
-        const rank = { defines: 0, writes: 1, other: 2 };
+        const rank = { defines: 0, other: 1, writes: 2, imports: 3 };
         for (const one of first) {
           const best = Math.min(...all.flatMap((other) => (other.path === one.path ? rank[other.role] : [])));
           expect(rank[one.role]).toBe(best);

@@ -10,7 +10,6 @@ import {
   fileKindOf,
   fileKinds,
   inRounds,
-  kindRank,
   type LineRole,
   namesIn,
   type RankedKind,
@@ -180,7 +179,7 @@ interface NumberedLine extends ShownLine {
   number: number;
 }
 
-const marks: Record<LineRole, string> = { defines: " defines", writes: " writes", other: "" };
+const marks: Record<LineRole, string> = { defines: " defines", writes: " writes", other: "", imports: "" };
 
 function linesAround(
   match: LineMatch,
@@ -303,25 +302,42 @@ function resultsOf(facts: SearchFacts, input: SearchInput, isShown: (path: strin
   return input.path === undefined ? inRounds(shown) : shown;
 }
 
-/** The first results that fit into `room` bytes with their headings and surroundings; at least one. */
+/**
+ * The results that fit into `room` bytes with their headings; at least one. With surroundings, half of the room goes to the best line of every
+ * file alone: otherwise the surroundings of a few hide the others.
+ */
 function fittingResults(
   results: readonly Result[],
   room: number,
   input: SearchInput,
   facts: SearchFacts,
 ): Result[] {
+  const taken = new Map<Result, Result>();
   const shown = new Set<string>();
   let left = room;
-  const past = results.findIndex(({ path, match }, at) => {
+  const take = (of: Result, { path, match }: Result, reserved: number) => {
     const around = match === null ? [] : linesOf(match, input).map(({ number, text }) => [`${number}`, text]);
     const known = match && facts.definitions.get(path);
     const label = known ? [[`in`, `-- ${labelAt(match.line, known)}`]] : [];
     const lines = [["", showPath(path)], ...label, ...around].filter(([key]) => !shown.has(`${key} ${path}`));
-    left -= lines.reduce((sum, [, text = ""]) => sum + shownBytes(text) + 4, 0);
+    const bytes = lines.reduce((sum, [, text = ""]) => sum + shownBytes(text) + 4, 0);
+    if (left - bytes < reserved && taken.size > 0) return false;
+    left -= bytes;
     for (const [key] of lines) shown.add(`${key} ${path}`);
-    return left < 0 && at > 0;
-  });
-  return past < 0 ? [...results] : results.slice(0, past);
+    taken.set(of, { ...of, match });
+    return true;
+  };
+  const { before, after } = contextOf(input);
+  const files = new Map(results.toReversed().map((one) => [one.path, one]));
+  const firsts =
+    before + after > 0 && input.path === undefined
+      ? results.filter((one) => files.get(one.path) === one)
+      : [];
+  firsts.every((one) =>
+    take(one, { ...one, match: one.match && { ...one.match, before: [], after: [] } }, room / 2),
+  );
+  results.every((one) => take(one, one, 0));
+  return results.flatMap((one) => taken.get(one) ?? []);
 }
 
 function fileLines(
@@ -391,9 +407,8 @@ function renderSearch(output: SearchOutput, input: SearchInput, maxBytes: number
     results.filter((one) => !known.has(one)),
     ({ path }) => path,
   );
-  const linesLeft = (path: string) => (left.get(path) ?? []).flatMap(({ match }) => match?.line ?? []);
   const isWanted = (path: string) => !foreign.has(path);
-  const rest = restOf(lines.slice(0, shown), facts, input, isWanted, linesLeft, limit);
+  const rest = restOf(lines.slice(0, shown), facts, input, isWanted, (path) => left.get(path) ?? [], limit);
   const text = [total, ...texts.slice(0, shown), ...uncounted, ...rest].join("\n");
   return rest.length === 0 ? { text } : { text, truncated: true };
 }
@@ -423,7 +438,7 @@ function restOf(
   { counts, isComplete }: SearchFacts,
   input: SearchInput,
   isWanted: (path: string) => boolean,
-  linesLeft: (path: string) => readonly number[],
+  resultsLeft: (path: string) => readonly Result[],
   limit: keyof typeof limits,
 ): string[] {
   const left = new Map(counts);
@@ -434,12 +449,21 @@ function restOf(
     ([path, number]) => isWanted(path) && (isFiles ? !seen.has(path) : number > 0),
   );
   if (missing.length === 0) return isComplete ? [] : [limits[limit]];
-  const paths = missing.map(([path]) => path);
-  // Product code first, then tests, then foreign files; by path within each.
-  const files = input.path === undefined ? [...paths].sort((a, b) => kindRank(a) - kindRank(b)) : paths;
+  // Where nobody asked for one place, what is rarely wanted takes one line: tests, then files that only assign.
+  const countedAs = (path: string) => {
+    if (isFiles || input.path !== undefined) return null;
+    if (fileKindOf(path) !== "product") return "Tests, documentation and examples";
+    const roles = resultsLeft(path).map(({ role }) => role);
+    return roles.length > 0 && roles.every((role) => role === "writes") ? "Assignments" : null;
+  };
+  const groups = Map.groupBy(missing, ([path]) => countedAs(path));
+  const counted = [...groups].flatMap(([what, all]) =>
+    what === null ? [] : [`${what}: ${totalOf(new Map(all), input)}`],
+  );
+  const files = (groups.get(null) ?? []).map(([path]) => path);
   const entries = files.map((path) => {
     if (isFiles) return showPath(path);
-    const numbers = linesLeft(path);
+    const numbers = resultsLeft(path).flatMap(({ match }) => match?.line ?? []);
     const where =
       numbers.length > 0 && numbers.length <= MAX_NUMBERS
         ? ` (${numbers.toSorted((a, b) => a - b).join(", ")})`
@@ -452,6 +476,7 @@ function restOf(
     isFiles ? "Files that are not shown:" : "Matches that are not shown:",
     ...listed,
     ...(more > 0 ? [`... and in ${count(more, "further file")}`] : []),
+    ...counted,
     limits[limit],
   ];
 }
@@ -545,7 +570,7 @@ export const searchInFiles = defineTool<SearchInput, SearchOutput>({
   description:
     "Searches all tracked files at head, hidden ones too, and names the definition around each match.",
   returns:
-    '`SearchMatch[]`: `file_path`, `line_number`, `line_content`, `match_context` (`12:match`, `13-context`); with `output_mode` `"files_with_matches"`, a list of paths; with `"count"`, a list of `{file_path, count}`. Ordered by path, then by line; the text for the model shows the best match of every file first (product code before tests, lines that define or write a searched name before others), names the definition around a match, and counts what is not shown. With `path`, it keeps the order. Without a match, the list is empty.',
+    '`SearchMatch[]`: `file_path`, `line_number`, `line_content`, `match_context` (`12:match`, `13-context`); with `output_mode` `"files_with_matches"`, a list of paths; with `"count"`, a list of `{file_path, count}`. Ordered by path, then by line; the text for the model shows the best match of every file first (product code before tests, lines that define a searched name before others, assignments and imports last), names the definition around a match, and counts what is not shown. With `path`, it keeps the order. Without a match, the list is empty.',
   example: { pattern: "parseRange\\(", file_type: "ts", context_lines: 2 },
   kind: "read",
   input: SearchInput,

@@ -303,7 +303,7 @@ describe("the answer to a search", () => {
     const at = lines.indexOf("Matches that are not shown:");
     const counted = lines
       .slice(at + 1)
-      .flatMap((line) => /^(?:wide|tests)\S+: (\d+)(?: \(.*\))?$/.exec(line)?.[1] ?? []);
+      .flatMap((line) => /^wide\S+: (\d+)(?: \(.*\))?$/.exec(line)?.[1] ?? []);
     const shown =
       lines.filter((line) => /^wide\//.test(line)).length - counted.filter((one) => one === "1").length;
 
@@ -312,7 +312,9 @@ describe("the answer to a search", () => {
     expect(shown).toBeGreaterThan(20);
     // With the numbers of its lines, for they may be what was asked for.
     expect(lines[at + 1]).toMatch(/^wide\/\d+\.ts: 1 \(2\)$/);
-    expect(text).toContain(`... and in ${160 - shown - counted.length} further files`);
+    const tests = /^Tests, documentation and examples: ([\d]+) matches in (\d+) files$/m.exec(text);
+    const further = /further file/.test(text) ? Number(/in (\d+) further files?/.exec(text)?.[1]) : 0;
+    expect(Number(tests?.[2]) + shown + counted.length + further).toBe(160);
     expect(lines.at(-1)).toBe(
       "(the size of an answer is the limit: set path or file_pattern to see the rest)",
     );
@@ -378,20 +380,15 @@ describe("the order of an answer", () => {
     crowded?.dispose();
   });
 
-  it("The first part of an answer is one match of every file", async () => {
+  it("The first part of an answer is one match of every product file, and tests are counted", async () => {
     const { lines, output } = await ask({ pattern: "rate\\b", context_lines: 0 });
 
     expect(output.map(({ file_path }) => file_path).toSorted()).toEqual(
       output.map(({ file_path }) => file_path),
     );
     expect(new Set(output.map(({ file_path }) => file_path))).toEqual(new Set(["a/first.test.ts"]));
-    expect(filesIn(lines)).toEqual([
-      "src/rate.ts",
-      "src/setup.ts",
-      "a/first.ts",
-      "src/user.ts",
-      "a/first.test.ts",
-    ]);
+    expect(filesIn(lines)).toEqual(["src/rate.ts", "src/setup.ts", "src/user.ts", "a/first.ts"]);
+    expect(lines).toContain("Tests, documentation and examples: 61 matches in 1 file");
     expect(lines.slice(0, 8)).toEqual([
       "2,612 matches in 8 files",
       "src/rate.ts",
@@ -411,15 +408,44 @@ describe("the order of an answer", () => {
     const { lines } = await ask({ pattern: "rate\\b", context_lines: 0, max_results: 5 });
 
     expect(lines.filter((line) => /^\d/.test(line)).slice(1)).toEqual([
+      "1:// The rate of an order.",
       "2 defines:export function rate(total: number) {",
-      "4 writes:  order.rate = 2;",
-      "1:import { rate } from './rate.ts';",
-      "1:import { rate } from './rate.ts';",
-      "1:import { rate } from './rate.ts';",
+      "3:  log(rate);",
+      "2:export const charge = () => rate(2);",
+      "2:use(rate, 0);",
     ]);
     expect(lines.at(-1)).toBe(
       "(max_results is the limit: raise it, up to 1000, or set path or file_pattern)",
     );
+  });
+
+  it("The first part of an answer has a line of every product file, however many lines around it are wanted", async () => {
+    const files = Array.from({ length: 40 }, (_, at) => {
+      const lines = Array.from(
+        { length: 50 },
+        (_one, line) => `export const row${at}_${line} = ${"9".repeat(60)};`,
+      );
+      return [`src/f${at}.ts`, `${lines.join("\n")}\nwanted(${at});\n${lines.join("\n")}\n`] as const;
+    });
+    using wide = GitRepo.create({ bare: true });
+    const sets = Array.from(
+      { length: 9 },
+      (_, at) => [`src/s${at}.ts`, "this.wanted = 1;\n".repeat(30)] as const,
+    );
+    wide.importCommits([
+      { branch: "main", files: [] },
+      { branch: "topic", parents: ["main"], files: [...files, ...sets] },
+    ]);
+    await using opened_ = await openRepository(wide);
+    const { text } = await toolsOn(opened_.workspace).run("search_in_files", {
+      pattern: "wanted",
+      context_lines: 20,
+    });
+    for (const [path] of files) expect(text).toContain(`\n${path}\n`);
+    expect(text.match(/^51:wanted\(/gm)).toHaveLength(40);
+    expect(text).toMatch(/^50-/m);
+    expect(text).toMatch(/^Assignments: \d+ matches in \d files$/m);
+    expect(text.length).toBeLessThan(9_000);
   });
 
   it("The first part of an answer is what comes first by path and line if a path is given", async () => {
@@ -464,16 +490,17 @@ describe("the order of an answer", () => {
           if (counted) shown.set(counted[1]!, (shown.get(counted[1]!) ?? 0) + Number(counted[2]));
         }
         const total = Number(/^(?:at least )?([\d,]+)/.exec(lines[0]!)?.[1]?.replace(",", ""));
-        const foreign = Number(
-          lines.map((line) => /^Vendored.*: ([\d,]+) match/.exec(line)?.[1]).find(Boolean) ?? 0,
+        const inOneLine = lines.flatMap(
+          (line) => /^(?:Vendored|Tests, doc|Assignments).*: ([\d,]+) match/.exec(line)?.[1] ?? [],
         );
+        const foreign = inOneLine.reduce((sum, one) => sum + Number(one.replace(",", "")), 0);
         const perFile = Map.groupBy(output, ({ file_path }) => file_path);
 
         expect(output.length).toBe(Math.min(total, sent.max_results));
         if (!sent.show_line_numbers) return;
         expect([...shown.values()].reduce((sum, one) => sum + one, foreign)).toBe(total);
         for (const [name, matches] of perFile)
-          if (!/^(?:dist|vendor|public)/.test(name))
+          if (!/^(?:dist|vendor|public|src\/setup|.*\.test\.ts)/.test(name))
             expect(shown.get(name)).toBeGreaterThanOrEqual(matches.length);
       }),
       { numRuns: 40 },
