@@ -49,7 +49,7 @@ export function roleOf(
         kind !== "test" && start <= line && line <= signatureEnd && named.includes(name),
     ) ?? named.some((name) => definesLikely(text, name) >= SURE);
   if (defines) return "defines";
-  if (/^\s*(?:import|from|use|using|require|#\s*include)\b/.test(text)) return "imports";
+  if (/^\s*(?:import|from|use|using|require|#\s*include)\s/.test(text)) return "imports";
   return named.some((name) => writesLikely(text, name)) ? "writes" : "other";
 }
 

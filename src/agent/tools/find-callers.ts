@@ -209,23 +209,22 @@ function usesIn(parsed: ParsedFile, { name, targets, least, types }: Question) {
   return { uses, unsure };
 }
 
-/** Uses of a member by the type of the receiver: that of its link, or the one that its own file, or a function that gives it, is declared with. */
+/** The uses of a member whose receiver has one of the types: by its link, or as its own file, or a function that gives it, is declared. */
 function callersByType(
   pending: readonly Pending[],
   { name, targets, types }: Pick<Question, "name" | "targets" | "types">,
-  declared: ReadonlyMap<string, readonly LineMatch[]>,
+  declared: ReadonlyMap<string, ReadonlyMap<string, string>>,
 ): Map<Pending, Caller> {
   const callers = new Map<Pending, Caller>();
   for (const one of pending) {
     const { file, line, link } = one;
-    if (link === null) continue;
-    const isFound = link.isCall && !isCommonName(link.name);
-    const lines = declared.get(link.name) ?? [];
-    const own = lines.filter(({ path }) => path === file.path);
-    const given = own.length > 0 ? own : lines.filter(({ path }) => isFound || file.imports.has(path));
-    const known =
-      link.types.length > 0 ? link.types : given.flatMap(({ text }) => typesDeclaredFor(link.name, text));
-    const type = known.find((other) => types.has(other));
+    const given = link && declared.get(link.name);
+    const isGiven = link?.isCall && !isCommonName(link.name);
+    const type =
+      link && link.types.length > 0
+        ? link.types.find((other) => types.has(other))
+        : (given?.get(file.path) ??
+          given?.get([...given.keys()].find((path) => isGiven || file.imports.has(path)) ?? ""));
     if (type === undefined) continue;
     const isDirect = type === targets[0].definition.container;
     callers.set(one, callerAt(file, line, isDirect ? null : `${type}.${name}`));
@@ -353,28 +352,36 @@ async function execute(
   };
 }
 
-/** The lines that may declare the names before these uses as one of the types, by name. */
+/** The names before these uses that lines declare as one of the types: by name and file, the type. */
 async function declarationsFor(
   pending: readonly Pending[],
   types: ReadonlySet<string>,
   context: ToolContext,
   signal: AbortSignal,
-): Promise<Map<string, LineMatch[]>> {
-  const links = pending.flatMap(({ link }) => link?.name || []);
-  const names = [...new Set(links)].filter((name) => /^\w+$/.test(name)).slice(0, MAX_LINKS);
-  const found = new Map(names.map((name) => [name, [] as LineMatch[]]));
-  if (names.length === 0 || types.size === 0) return found;
-  const [one, other] = [names, [...types].filter((type) => /^\w+$/.test(type))].map(
+): Promise<Map<string, Map<string, string>>> {
+  const isWord = (name: string) => /^\w+$/.test(name);
+  const names = new Set(pending.flatMap(({ link }) => (link && isWord(link.name) ? link.name : [])));
+  const found = new Map([...names].slice(0, MAX_LINKS).map((name) => [name, new Map<string, string>()]));
+  if (found.size === 0 || types.size === 0) return found;
+  const [one, other] = [[...found.keys()], [...types].filter(isWord)].map(
     (all) => `\\b(?:${all.join("|")})\\b`,
   );
   const pattern = `${one}.*${other}|${other}.*${one}`;
   const { matches } = await searchLines({ pattern, fixedString: false }, context, signal);
-  for (const match of matches)
-    for (const word of new Set(match.text.match(/\w+/g))) found.get(word)?.push(match);
+  let left = MAX_DECLARING;
+  for (const { path, text } of matches)
+    for (const word of new Set(text.match(/\w+/g))) {
+      const files = found.get(word);
+      if (!files || files.has(path) || left-- <= 0) continue;
+      const type = typesDeclaredFor(word, text).find((name) => types.has(name));
+      if (type !== undefined) files.set(path, type);
+    }
   return found;
 }
 
 const MAX_LINKS = 100;
+/** Lines that are read for declarations, in some hundredths of a second. */
+const MAX_DECLARING = 5_000;
 
 const nearestFirst = (naming: readonly NamingFile[], path: string) =>
   naming.toSorted(

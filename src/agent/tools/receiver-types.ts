@@ -74,18 +74,14 @@ export function typesWith(type: string, supertypes: Supertypes, overrides: Reado
 
 /** The types that a line may declare for the value of a name, or for the result of a function: those behind it and before it. */
 export function typesDeclaredFor(name: string, text: string): string[] {
-  const line = text.slice(0, MAX_LINE);
-  const escaped = name.replaceAll("$", "\\$");
   const parameters = String.raw`(?:<[^<>()]{0,80}>)?\((?:[^()]|\([^()]{0,200}\)){0,200}\)`;
-  const behind = new RegExp(
-    String.raw`(?<![\w$.])${escaped}[?!]?(?:${parameters})?(?=\s|:|->)(.*)`,
-    "u",
-  ).exec(line)?.[1];
+  const behind = new RegExp(String.raw`(?<![\w$.])${name}[?!]?(?:${parameters})?(?=\s|:|->)(.*)`, "u");
   const before = new RegExp(
-    String.raw`(${word})(?:<[^<>]{0,100}>)?[\s*&]+${escaped}\s*(?:[(,;)=]|$)`,
+    String.raw`(?<![\w$])(${word})(?:<[^<>]{0,100}>)?[\s*&]+${name}\s*(?:[(,;)=]|$)`,
     "u",
-  ).exec(line)?.[1];
-  return [typeNameOf(behind ?? ""), before].flatMap((one) => (one ? [lastName(one)] : []));
+  );
+  const [one, other] = [behind, before].map((pattern) => pattern.exec(text.slice(0, MAX_LINE))?.[1] ?? "");
+  return [typeNameOf(one ?? ""), other].flatMap((type) => (type ? [lastName(type)] : []));
 }
 
 /** What the text before a call ends with: a type, if it is a cast or a new object, or the name of a variable, a field or a function. */
@@ -122,30 +118,30 @@ export function linkAt(receiver: string, file: CodeFile, around: Definition | nu
   const link = linkOf(receiver);
   if (link === null || link.isCall || link.types.length > 0) return link;
   if (link.name === receiver && around !== null) {
-    const words = [...wordsDeclaring(receiver, { ...file, start: around.start, end: around.end })].map(
-      lastName,
-    );
+    const [start, end] = [around.start, Math.min(around.end, around.start + MAX_LINES)];
+    const words = [...wordsDeclaring(receiver, { ...file, start, end })].map(lastName);
     if (words.some(isTypeName)) return { ...link, types: words };
-    const given = assignedTo(receiver, file.lines.slice(around.start - 1, around.end));
+    const given = assignedTo(receiver, file.lines.slice(start - 1, end));
     if (given !== null) return given;
   }
-  const types = file.definitions.flatMap(({ name, type }) =>
-    name === link.name && type ? lastName(type) : [],
-  );
-  return { ...link, types };
+  const typed =
+    typedNames.get(file) ?? Map.groupBy(file.definitions, ({ name, type }) => (type === null ? "" : name));
+  typedNames.set(file, typed);
+  return { ...link, types: (typed.get(link.name) ?? []).map(({ type }) => lastName(type ?? "")) };
 }
+
+const MAX_LINES = 300;
+const typedNames = new WeakMap<CodeFile, ReadonlyMap<string, readonly Definition[]>>();
 
 /** What a call ends with whose result the lines assign to a variable, also as the first of several; null if none does. */
 function assignedTo(variable: string, lines: readonly string[]): Link | null {
+  const name = variable.replaceAll("$", "\\$");
   const assigns = new RegExp(
-    String.raw`(?<![\w$.])${variable.replaceAll("$", "\\$")}(?:\s*,[^=]{0,100})?\s*:?=(?![=>])\s*(.*)`,
+    String.raw`(?<![\w$.])${name}(?:\s*,[^=]{0,100})?\s*:?=(?![=>])\s*(?:await\s+)?(.*?)\(?[;,{\s]*$`,
   );
   for (const line of lines) {
-    const value = line.includes(variable) ? assigns.exec(line.slice(0, MAX_LINE))?.[1] : undefined;
-    const link =
-      value === undefined
-        ? null
-        : linkOf(value.replace(/^await\s+|[;,{\s]+$|\s*\?:.*$/g, "").replace(/\($/, "()"));
+    const [, value] = (line.includes(variable) && assigns.exec(line.slice(0, MAX_LINE))) || [];
+    const link = value === undefined ? null : linkOf(value);
     if (link && (link.isCall || link.types.length > 0)) return link;
   }
   return null;

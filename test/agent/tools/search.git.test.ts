@@ -387,7 +387,7 @@ describe("the order of an answer", () => {
       output.map(({ file_path }) => file_path),
     );
     expect(new Set(output.map(({ file_path }) => file_path))).toEqual(new Set(["a/first.test.ts"]));
-    expect(filesIn(lines)).toEqual(["src/rate.ts", "src/setup.ts", "src/user.ts", "a/first.ts"]);
+    expect(filesIn(lines)).toEqual(["src/rate.ts", "a/first.ts", "src/setup.ts", "src/user.ts"]);
     expect(lines).toContain("Tests, documentation and examples: 61 matches in 1 file");
     expect(lines.slice(0, 8)).toEqual([
       "2,612 matches in 8 files",
@@ -396,7 +396,7 @@ describe("the order of an answer", () => {
       "1:// The rate of an order.",
       "2 defines:export function rate(total: number) {",
       "3:  return total * rate.factor;",
-      "src/setup.ts",
+      "a/first.ts",
       "1:import { rate } from './rate.ts';",
     ]);
     expect(lines).toContain("4 writes:  order.rate = 2;");
@@ -410,9 +410,9 @@ describe("the order of an answer", () => {
     expect(lines.filter((line) => /^\d/.test(line)).slice(1)).toEqual([
       "1:// The rate of an order.",
       "2 defines:export function rate(total: number) {",
+      "2:use(rate, 0);",
       "3:  log(rate);",
       "2:export const charge = () => rate(2);",
-      "2:use(rate, 0);",
     ]);
     expect(lines.at(-1)).toBe(
       "(max_results is the limit: raise it, up to 1000, or set path or file_pattern)",
