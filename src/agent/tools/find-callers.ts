@@ -7,7 +7,6 @@ import {
   functionAround,
   isProse,
   isRun,
-  isType,
   type ParsedFile,
   parseFile,
 } from "../../repo/code/code-file.ts";
@@ -23,7 +22,7 @@ import {
   ownObject,
   POSSIBLE,
 } from "../../repo/code/names.ts";
-import { type Definition, definitionsAt, type Reference } from "../../repo/code/source.ts";
+import type { Definition, Reference } from "../../repo/code/source.ts";
 import { reasonByName } from "../../repo/diff/skipped-names.ts";
 import type { LineMatch, TreeEntry } from "../../repo/git/workspace.ts";
 import { modulesOf, readText } from "../../repo/parsed-files.ts";
@@ -84,11 +83,6 @@ export interface CallersOutput {
   foreign_files: number;
 }
 
-/** Something that a use may mean: the definition, or a member that it implements or overrides. */
-interface Target extends DefinitionSite {
-  through: string | null;
-}
-
 /** Parses files of the head while time and room last; null for a file that is left out. */
 function createParser({ workspace }: ToolContext, modules: Modules, signal: AbortSignal) {
   const files = new Map<string, Promise<ParsedFile | null>>();
@@ -124,36 +118,24 @@ function createParser({ workspace }: ToolContext, modules: Modules, signal: Abor
   };
 }
 
-/** The types of a member's receivers, and the members of base classes and interfaces that it implements or overrides. */
-async function typesAround(
-  target: DefinitionSite,
+/** The types that the receiver of a member may be declared as. In Go, each interface with the member is one. */
+function receiverTypes(
+  site: DefinitionSite,
   found: readonly FoundDefinition[],
-  parser: ReturnType<typeof createParser>,
   heads: readonly LineMatch[],
-): Promise<{ types: ReadonlySet<string>; bases: Target[] }> {
-  const { file, definition: own } = target;
+): ReadonlySet<string> {
+  const { file, definition } = site;
   const isKin = (path: string) => familyOf(path) === familyOf(file.path);
-  const supertypes = supertypesIn(
-    heads.filter(({ path }) => isKin(path)),
-    target,
+  const kin = heads.filter(({ path }) => isKin(path));
+  const related = found.flatMap(({ entry, definition: { container } }) =>
+    container !== null && container !== definition.container && isKin(entry.path) ? container : [],
   );
-  const related = found.filter(
-    ({ entry, definition: { container } }) => container !== own.container && isKin(entry.path),
+  const types = typesWith(definition.container ?? "", supertypesIn(kin, site), new Set(related));
+  const interfaces = new Set(
+    isGo(file.path) ? kin.flatMap(({ text }) => /^type (\w+)/.exec(text)?.[1] ?? []) : [],
   );
-  const overriding = new Set(related.map(({ definition }) => definition.container ?? ""));
-  const types = typesWith(own.container ?? "", supertypes, overriding);
-  const bases: Target[] = [];
-  for (const { entry, definition } of related) {
-    const { container, start } = definition;
-    if (container === null || !(isGo(file.path) || types.has(container))) continue;
-    const code = (await parser.file(entry))?.code;
-    // In Go, a type implements every interface with its methods.
-    const isGoBase = code && definitionsAt(code.definitions, start).findLast(isType)?.kind === "interface";
-    if (!code || (isGo(file.path) && !isGoBase)) continue;
-    types.add(container);
-    bases.push({ file: code, definition, through: fullName(definition) });
-  }
-  return { types, bases };
+  for (const one of related) if (interfaces.has(one)) types.add(one);
+  return types;
 }
 
 /** If a name has more definitions, a use means this one only if its file knows it. */
@@ -181,29 +163,26 @@ interface Pending {
   link: Link | null;
 }
 
-/** The uses of a name in one file: those that mean one of the targets, and the others. */
-function usesIn(parsed: ParsedFile, { name, targets, least, types }: Question) {
+/** The uses of a name in one file: those that mean the definition, and the others. */
+function usesIn(parsed: ParsedFile, { name, target, least, types }: Question) {
   const { code: file } = parsed;
-  const [own] = targets;
   const uses: Caller[] = [];
   const unsure: Pending[] = [];
-  const isKin = familyOf(file.path) === familyOf(own.file.path);
+  const isKin = familyOf(file.path) === familyOf(target.file.path);
   // A function that is not called may be a variable of the same name. What another call returns is no object that the code around knows.
   const leastOf = (role: Reference["role"], link: Link | null) => {
     if (types.size > 0 && link && link.types.length > 0) return CERTAIN;
-    if (isRun(own.definition) && role !== "call") return Math.max(least, KNOWN);
+    if (isRun(target.definition) && role !== "call") return Math.max(least, KNOWN);
     return least > POSSIBLE && link?.isCall ? NAMED : least;
   };
   for (const mention of mentionsIn(parsed, new Set([name]))) {
     const { line, role, receiver } = mention;
     const isSeen = uses.at(-1)?.line_number === line || unsure.at(-1)?.line === line;
-    if (isSeen || !mayUse(mention, own.definition)) continue;
+    if (isSeen || !mayUse(mention, target.definition)) continue;
     const use = { file, receiver, around: definitionAt(file, line) };
-    const rated = targets.map(({ through, ...target }) => ({ through, fit: fitOf(use, target) }));
-    const best = rated.reduce((a, b) => (b.fit > a.fit ? b : a));
     const link =
       isKin && receiver !== null && !ownObject.test(receiver) ? linkAt(receiver, file, use.around) : null;
-    if (isKin && best.fit >= leastOf(role, link)) uses.push(callerAt(file, line, best.through));
+    if (isKin && fitOf(use, target) >= leastOf(role, link)) uses.push(callerAt(file, line, null));
     else unsure.push({ file, line, link });
   }
   return { uses, unsure };
@@ -212,7 +191,7 @@ function usesIn(parsed: ParsedFile, { name, targets, least, types }: Question) {
 /** The uses of a member whose receiver has one of the types: by its link, or as its own file, or a function that gives it, is declared. */
 function callersByType(
   pending: readonly Pending[],
-  { name, targets, types }: Pick<Question, "name" | "targets" | "types">,
+  { name, target, types }: Question,
   declared: ReadonlyMap<string, ReadonlyMap<string, string>>,
 ): Map<Pending, Caller> {
   const callers = new Map<Pending, Caller>();
@@ -226,7 +205,7 @@ function callersByType(
         : (given?.get(file.path) ??
           given?.get([...given.keys()].find((path) => isGiven || file.imports.has(path)) ?? ""));
     if (type === undefined) continue;
-    const isDirect = type === targets[0].definition.container;
+    const isDirect = type === target.definition.container;
     callers.set(one, callerAt(file, line, isDirect ? null : `${type}.${name}`));
   }
   return callers;
@@ -254,7 +233,7 @@ function usedAs(definition: Definition): Definition {
 interface Question {
   found: FoundDefinition;
   name: string;
-  targets: readonly [Target, ...Target[]];
+  target: DefinitionSite;
   least: number;
   /** The types of receivers by which its uses are known; empty if it is no member. */
   types: ReadonlySet<string>;
@@ -278,16 +257,15 @@ async function questionOf(
   if (!found || !home) throw new ToolError(notThere(input, search));
   const definition = usedAs(found.definition);
   const { name } = definition;
-  const target = { file: home.code, definition, through: null };
+  const target = { file: home.code, definition };
+  const none = { found, name, target, types: new Set<string>() };
   if (name !== found.definition.name) {
-    return { ...(await searchFor(name)), found, name, targets: [target], types: new Set(), least: POSSIBLE };
+    return { ...(await searchFor(name)), ...none, least: POSSIBLE };
   }
   const least = leastFit(name, search);
-  if (definition.container === null)
-    return { ...search, found, name, targets: [target], types: new Set(), least };
+  if (definition.container === null) return { ...search, ...none, least };
   const heads = await searchLines({ pattern: HEADS, fixedString: false }, context, signal);
-  const { types, bases } = await typesAround(target, search.found, parser, heads.matches);
-  return { ...search, found, name, targets: [target, ...bases], types, least };
+  return { ...search, ...none, types: receiverTypes(target, search.found, heads.matches), least };
 }
 
 async function execute(

@@ -12,7 +12,7 @@ interface TextLine {
 
 const word = String.raw`[\p{L}_$][\p{L}\p{N}_$]*`;
 /** ripgrep's pattern for the first lines of types that extend something, and for the blocks that implement a trait. */
-export const HEADS = String.raw`^[^"'=;]{0,80}\b(?:class|interface|struct|record|object|enum|trait|protocol)\s+\w+.*(?:\b(?:extends|implements)\b|[:(<])|^\s*(?:unsafe )?impl\b.*\bfor\b`;
+export const HEADS = String.raw`^[^"'=;]{0,80}\b(?:class|interface|struct|record|object|enum|trait|protocol)\s+\w+.*(?:\b(?:extends|implements)\b|[:(<])|^\s*(?:unsafe )?impl\b.*\bfor\b|^type \w+ interface\b`;
 const head = new RegExp(
   String.raw`\b(?:class|interface|struct|record|object|enum|trait|protocol)\s+(${word})`,
   "u",

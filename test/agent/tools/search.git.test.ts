@@ -397,7 +397,7 @@ describe("the order of an answer", () => {
       "2 defines:export function rate(total: number) {",
       "3:  return total * rate.factor;",
       "a/first.ts",
-      "1:import { rate } from './rate.ts';",
+      "2:use(rate, 0);",
     ]);
     expect(lines).toContain("4 writes:  order.rate = 2;");
     expect(lines).toContain("Vendored, generated and lock files: 42 matches in 3 files");
