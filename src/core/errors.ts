@@ -107,3 +107,7 @@ export function publicLine(error: unknown): string {
   const { code, remedy } = error;
   return new AppError(code, saidInPublic[code] ?? error.message, { remedy }).line;
 }
+
+/** Whether git cannot read an object, now or later: it is missing, as in a partial clone, or damaged. */
+export const isUnreadable = (error: unknown): error is AppError =>
+  error instanceof AppError && error.code === "revision_unknown";

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { LRUCache } from "lru-cache";
 import pMap from "p-map";
-import { AppError, errorLine } from "../core/errors.ts";
+import { AppError, errorLine, isUnreadable } from "../core/errors.ts";
 import { NAMED_LIKE_SECRET } from "../core/secrets/file-names.ts";
 import { isTestFile } from "./code/test-file.ts";
 import {
@@ -49,7 +49,6 @@ import {
   saysGenerated,
 } from "./diff/origin.ts";
 import { isFoundByPath } from "./diff/takes-effect.ts";
-import { isUnreadable } from "./git/cat-file.ts";
 import type { Change, Workspace } from "./git/workspace.ts";
 import { count, showPath } from "./show.ts";
 

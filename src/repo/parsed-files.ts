@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
+import { isUnreadable } from "../core/errors.ts";
 import { Modules, type Package, packageOf } from "./code/imports.ts";
 import { parseSource } from "./code/parse.ts";
 import type { Definition } from "./code/source.ts";
-import { isUnreadable } from "./git/cat-file.ts";
 import type { FileText, TreeEntry, Workspace } from "./git/workspace.ts";
 
 /** Maximum definitions in the cache of each workspace; syntax trees are not kept. */

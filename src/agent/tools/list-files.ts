@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { isUnreadable } from "../../core/errors.ts";
 import { createPathMatcher } from "../../repo/diff/paths.ts";
-import { isUnreadable } from "../../repo/git/cat-file.ts";
 import type { TreeEntry } from "../../repo/git/workspace.ts";
 import { count, fitting, showPath, unreadNotes } from "../../repo/show.ts";
 import { resolveFolder } from "./paths.ts";

@@ -1,8 +1,8 @@
 import { distance } from "fastest-levenshtein";
+import { isUnreadable } from "../../core/errors.ts";
 import { unescapeInvisible } from "../../core/text/escape-invisible.ts";
 import { createPrivacy, WITHHELD } from "../../repo/diff/filter.ts";
 import { isPathTooLong, MAX_PATH_BYTES, pathFault } from "../../repo/diff/paths.ts";
-import { isUnreadable } from "../../repo/git/cat-file.ts";
 import type { Change, FileText, Ref, TreeEntry, Workspace } from "../../repo/git/workspace.ts";
 import { UNREAD } from "../../repo/show.ts";
 import { type ToolContext, ToolError, WithheldError } from "./tool.ts";

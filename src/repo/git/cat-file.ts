@@ -81,10 +81,6 @@ const unanswered = new AppError("git_failed", "git cat-file ended before its ans
 const endedUnexpectedly = () =>
   new AppError("git_failed", "git cat-file ended unexpectedly", { retryable: true });
 
-/** Whether an object cannot be read, now or later: it is missing, as in a partial clone, or damaged. */
-export const isUnreadable = (error: unknown): error is AppError =>
-  error instanceof AppError && error.code === "revision_unknown";
-
 /** A long-lived `git cat-file --batch-command` process. It answers in the order of the requests, so many can be on their way. */
 export class CatFile implements AsyncDisposable {
   readonly #git: Git;

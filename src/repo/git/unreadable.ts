@@ -2,8 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pMap from "p-map";
-import { AppError } from "../../core/errors.ts";
-import { CatFile, isUnreadable } from "./cat-file.ts";
+import { AppError, isUnreadable } from "../../core/errors.ts";
+import { CatFile } from "./cat-file.ts";
 import { type Git, runGit } from "./run-git.ts";
 import { createScratchRepository, makeTempFolder, removeFolder } from "./scratch.ts";
 

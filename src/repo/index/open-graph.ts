@@ -1,9 +1,8 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { AppError, errorLine } from "../../core/errors.ts";
+import { AppError, errorLine, isUnreadable } from "../../core/errors.ts";
 import { folderOf, Modules, type Package } from "../code/imports.ts";
-import { isUnreadable } from "../git/cat-file.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
 import { Callers } from "./callers.ts";
 import type { Graph, GraphCommit, GraphFinding, GraphSource, IndexReport, VectorSearch } from "./graph.ts";
