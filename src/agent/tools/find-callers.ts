@@ -10,7 +10,7 @@ import {
   type ParsedFile,
   parseFile,
 } from "../../repo/code/code-file.ts";
-import { familyOf, isGo, type Modules } from "../../repo/code/imports.ts";
+import { familyOf, folderOf, isGo, type Modules } from "../../repo/code/imports.ts";
 import {
   closeness,
   constructors,
@@ -188,6 +188,8 @@ function usesIn(parsed: ParsedFile, { name, target, least, types }: Question) {
   return { uses, unsure };
 }
 
+const isBeside = (path: string, other: string) => folderOf(path) === folderOf(other);
+
 /** The uses of a member whose receiver has one of the types: by its link, or as its own file, or a function that gives it, is declared. */
 function callersByType(
   pending: readonly Pending[],
@@ -203,7 +205,11 @@ function callersByType(
       link && link.types.length > 0
         ? link.types.find((other) => types.has(other))
         : (given?.get(file.path) ??
-          given?.get([...given.keys()].find((path) => isGiven || file.imports.has(path)) ?? ""));
+          given?.get(
+            [...given.keys()].find(
+              (path) => isGiven || file.imports.has(path) || isBeside(path, file.path),
+            ) ?? "",
+          ));
     if (type === undefined) continue;
     const isDirect = type === target.definition.container;
     callers.set(one, callerAt(file, line, isDirect ? null : `${type}.${name}`));
