@@ -13,6 +13,8 @@ export const NeededLines = z.object({
   file: RelativePath,
   lines: z.array(Line).min(1),
   at: z.enum(["head", "merge_base"]).default("head"),
+  /** What they are to the change, such as a base class or a twin: entries with a kind are also counted by it. */
+  kind: z.string().min(1).optional(),
 });
 export type NeededLines = z.infer<typeof NeededLines>;
 

@@ -74,3 +74,27 @@ export function compareLines(needed: readonly NeededLines[], shown: Pick<ShownLi
   const count = (all: readonly NeededLines[]) => all.reduce((sum, { lines }) => sum + lines.length, 0);
   return { needed: count(needed), shown: count(needed) - count(missing), missing };
 }
+
+/** How many of some entries a message shows. */
+export interface Share {
+  wanted: number;
+  shown: number;
+}
+
+/** Of an entry that counts as shown, at least this share of its lines is. */
+const MOST = 0.6;
+
+/** The shown entries of each kind, in the order of the kinds' first entries. */
+export function sharesByKind(
+  needed: readonly NeededLines[],
+  shown: Pick<ShownLines, "has">,
+): Record<string, Share> {
+  const isShown = ({ file, lines, at }: NeededLines) =>
+    lines.filter((line) => shown.has(file, line, at)).length >= MOST * lines.length;
+  const byKind = Map.groupBy(needed, ({ kind }) => kind);
+  return Object.fromEntries(
+    [...byKind].flatMap(([kind, all]) =>
+      kind === undefined ? [] : [[kind, { wanted: all.length, shown: all.filter(isShown).length }]],
+    ),
+  );
+}

@@ -1,6 +1,6 @@
 import { plural, thousands } from "../../src/report/outcome.ts";
 import { plainLine } from "../../src/report/terminal-style.ts";
-import type { CallerCount } from "./needed-lines.ts";
+import type { CallerCount, Share } from "./needed-lines.ts";
 import type { ContextResult, ContextRow } from "./run-context.ts";
 import { columnsOf, markdownTable, textTable } from "./table.ts";
 
@@ -48,6 +48,7 @@ export function renderContext({ rows, failed }: ContextResult): string {
   const sections = [
     textTable(columns, [...rows.map(cells), totalCells(rows)], [rows.length]),
     sentence(rows),
+    kindsSentence(rows),
     missing.length === 0 ? "" : ["Not shown:", ...missing].join("\n"),
     unjudged.length === 0 ? "" : ["Callers that nobody has judged:", ...unjudged].join("\n"),
     faults.length === 0 ? "" : ["Not measured:", ...faults].join("\n"),
@@ -60,7 +61,8 @@ export function contextMarkdown({ rows, failed }: ContextResult): string {
   const table = markdownTable(columns, [...rows.map(cells), totalCells(rows)]);
   const unmeasured =
     failed.length === 0 ? "" : `\nNot measured: ${failed.map((one) => one.case).join(", ")}.\n`;
-  return `${table}\n\n${sentence(rows)}\n${unmeasured}`;
+  const sentences = [sentence(rows), kindsSentence(rows)].filter((one) => one !== "");
+  return `${table}\n\n${sentences.join("\n")}\n${unmeasured}`;
 }
 
 /** A star if only the lines of the issue itself are known. */
@@ -115,4 +117,17 @@ function sentence(rows: readonly ContextRow[]): string {
   ]
     .filter((part) => part !== "")
     .join(" ");
+}
+
+/** "At least 60 % of the lines are shown of 3 of 4 wanted entries (base 1 of 2, twin 2 of 2)."; empty without entries of a kind. */
+function kindsSentence(rows: readonly ContextRow[]): string {
+  const byKind = Map.groupBy(
+    rows.flatMap(({ kinds }) => Object.entries(kinds)),
+    ([kind]) => kind,
+  );
+  if (byKind.size === 0) return "";
+  const of = (shares: readonly [string, Share][]) =>
+    `${shares.reduce((sum, [, { shown }]) => sum + shown, 0)} of ${shares.reduce((sum, [, { wanted }]) => sum + wanted, 0)}`;
+  const kinds = [...byKind].map(([kind, shares]) => plainLine(`${kind} ${of(shares)}`));
+  return `At least 60 % of the lines are shown of ${of([...byKind.values()].flat())} wanted entries (${kinds.join(", ")}).`;
 }

@@ -2,7 +2,14 @@ import { errorLine } from "../../src/core/errors.ts";
 import { plainLine } from "../../src/report/terminal-style.ts";
 import type { CallersFile, EvalCase, NeededFile, NeededLines } from "./case-format.ts";
 import { firstMessagesOf } from "./first-messages-of.ts";
-import { type CallerCount, compareLines, judgeCallers, neededLinesOf } from "./needed-lines.ts";
+import {
+  type CallerCount,
+  compareLines,
+  judgeCallers,
+  neededLinesOf,
+  type Share,
+  sharesByKind,
+} from "./needed-lines.ts";
 import { readShownLines } from "./shown-lines.ts";
 
 /** The content of one case's first messages. */
@@ -11,6 +18,8 @@ export interface ContextRow extends CallerCount {
   needed: number;
   shown: number;
   missing: NeededLines[];
+  /** Of the entries with a kind. */
+  kinds: Record<string, Share>;
   /** Whether the case names lines beyond those of its issues. */
   namesContext: boolean;
   units: number;
@@ -64,6 +73,7 @@ async function rowOf(one: EvalCase, run: ContextRun): Promise<ContextRow> {
   return {
     case: one.name,
     ...compareLines(neededLinesOf(one, more), { has }),
+    kinds: sharesByKind(more, { has }),
     ...judgeCallers(
       all.flatMap(({ callers }) => callers),
       run.callers?.[one.name] ?? [],

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { compareLines, judgeCallers, neededLinesOf } from "../../scripts/eval/needed-lines.ts";
+import { compareLines, judgeCallers, neededLinesOf, sharesByKind } from "../../scripts/eval/needed-lines.ts";
 import { contextMarkdown, renderContext, shownWord, wholeCases } from "../../scripts/eval/render-context.ts";
 import { type ContextResult, runContext } from "../../scripts/eval/run-context.ts";
 import { readShownLines } from "../../scripts/eval/shown-lines.ts";
@@ -121,6 +121,37 @@ describe("the lines that a case needs", () => {
     expect(
       [seen, { needed: 2, shown: 2 }, { needed: 2, shown: 0 }, { needed: 0, shown: 0 }].map(shownWord),
     ).toEqual([...["part", "yes", "no", "-"]]);
+  });
+});
+
+describe("the entries of a kind that a case wants", () => {
+  const entry = (kind: string | undefined, ...lines: number[]) => ({
+    file: "a.ts",
+    lines,
+    at: "head" as const,
+    kind,
+  });
+
+  it("An entry counts as shown if at least 60 % of its lines are, and one without a kind does not count", () => {
+    const has = (_: string, line: number) => line <= 3;
+    const wanted = [
+      entry("twin", 1, 2, 3, 4, 5),
+      entry("twin", 2, 3, 4, 5),
+      entry("base", 9),
+      entry(undefined, 1),
+    ];
+    const kinds = sharesByKind(wanted, { has });
+    expect(kinds).toEqual({ twin: { wanted: 2, shown: 1 }, base: { wanted: 1, shown: 0 } });
+    const row = {
+      ...judgeCallers([], []),
+      ...compareLines([], { has }),
+      case: "cart",
+      namesContext: false,
+      units: 1,
+    };
+    const size = { characters: 1, diffCharacters: 1, contextCharacters: 1, milliseconds: 1 };
+    const text = contextMarkdown({ rows: [{ ...row, ...size, kinds }], failed: [] });
+    expect(text).toContain("of 1 of 3 wanted entries (twin 1 of 2, base 0 of 1).");
   });
 });
 
