@@ -6,12 +6,15 @@ import {
   isType,
   type ParsedFile,
   parseFile,
+  type TextFile,
 } from "../../../repo/code/code-file.ts";
 import { isMember } from "../../../repo/code/names.ts";
 import { type Call, type Definition, definitionsAt, type Source } from "../../../repo/code/source.ts";
 import { isExample, isTestFile } from "../../../repo/code/test-file.ts";
 import type { DiffLine, FileDiff } from "../../../repo/diff/file-diff.ts";
+import { saysGenerated } from "../../../repo/diff/origin.ts";
 import { type LineSpan, loadAhead, type RepositoryFiles, rangesOf } from "./lookup.ts";
+import { repeatedEdits } from "./repeated-edits.ts";
 
 /** One side of a definition, with the facts that are needed of it. */
 interface Half {
@@ -119,25 +122,26 @@ function literalsBehind(
 const beginningOf = (texts: readonly string[], line: number) => (texts[line - 1] ?? "").slice(0, 500);
 
 /** Consecutive changed lines. */
-interface Block {
+export interface Block {
   removed: Extract<DiffLine, { kind: "removed" }>[];
   added: Extract<DiffLine, { kind: "added" }>[];
 }
 
 /** Longer lines are data. */
-const MAX_CHARACTERS = 400;
+export const MAX_CHARACTERS = 400;
 /** A name that is replaced only once may be another function; one that is replaced everywhere was renamed. */
 const LEAST_BLOCKS = 2;
 
-/** Lines that differ in more than comments and renames. A renamed name no longer occurs around the change. */
+/** Lines that differ in more than comments, renames and edits that many places repeat. A renamed name no longer occurs around the change. */
 export function significantLines(diffs: readonly FileDiff[]): Set<DiffLine> {
   const blocks = diffs.flatMap(({ hunks }) => hunks.flatMap(({ lines }) => blocksOf(lines)));
   const renamed = renamedNames(blocks, diffs);
-  const significant = blocks.filter((block) => !isSlight(block, renamed));
+  const isRepeated = repeatedEdits(diffs);
+  const significant = blocks.filter((block) => !isSlight(block, renamed) && !isRepeated(block));
   return new Set(significant.flatMap(({ removed, added }) => [...removed, ...added]));
 }
 
-function blocksOf(lines: readonly DiffLine[]): Block[] {
+export function blocksOf(lines: readonly DiffLine[]): Block[] {
   const blocks: Block[] = [];
   let open: Block | null = null;
   for (const line of lines) {
@@ -220,7 +224,7 @@ function tokensOf(text: string): string[] {
 const keyword =
   /^(?:true|false|null|nil|None|True|False|undefined|and|or|not|is|in|if|else|elif|unless|while|until|for|return|break|continue|yield|await|async|throw|raise|let|const|var|val|public|private|protected|internal|static|final|new|delete|this|self|super|try|catch|finally|except|int|long|short|float|double|bool|boolean|char|void|unsigned|signed)$/;
 
-const isName = (text: string) => /^[\p{L}_$]/u.test(text) && !keyword.test(text);
+export const isName = (text: string) => /^[\p{L}_$]/u.test(text) && !keyword.test(text);
 
 /** A function, method, type, constant or field that the change touches, with facts about its code. */
 export interface Changed {
@@ -430,12 +434,21 @@ export const shareOf = (changed: readonly Changed[]): number => Math.min(1, FEW_
 const TEST_RISK = 0.3;
 const EXAMPLE_RISK = 0.3;
 const MANY_LINES = 20;
+/** Only names, comments, or what many other places change in the same way. */
+const SLIGHT_RISK = 0.5;
 
-function riskOf({ path, after, added, removed }: Omit<Changed, "risk">): number {
-  const place = isTestFile(path) ? TEST_RISK : isExample(path) ? EXAMPLE_RISK : 1;
+/** Whether the file's header says that a program wrote it, such as mocks. */
+export const isGenerated = ({ lines }: TextFile): boolean =>
+  saysGenerated(lines.slice(0, MAX_HEADER).join("\n"));
+
+const MAX_HEADER = 20;
+
+function riskOf({ path, site, after, added, removed, significant }: Omit<Changed, "risk">): number {
+  const place = isTestFile(path) || isGenerated(site.file) ? TEST_RISK : isExample(path) ? EXAMPLE_RISK : 1;
   const size = Math.min(1, (added.length + removed.length) / MANY_LINES);
   // Deleted code may still be used.
-  return place * (0.6 + 0.4 * size) * (after === null ? 1.1 : 1);
+  const isSlight = significant.added.length + significant.removed.length + significant.spots.length === 0;
+  return place * (0.6 + 0.4 * size) * (after === null ? 1.1 : 1) * (isSlight ? SLIGHT_RISK : 1);
 }
 
 export const isWithin = ({ path, after }: Changed, at: { path: string; line: number }): boolean =>

@@ -7,9 +7,10 @@ import { type DiffLine, type FileDiff, type Hunk, hunkOf, shownBytes } from "../
 import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
 import type { Workspace } from "../../../repo/git/workspace.ts";
 import type { OpenedGraph } from "../../loop/review-run.ts";
+import { alikePieces } from "./alike.ts";
 import { calleePieces } from "./callees.ts";
 import { callerFiles, knownCalls, namesOf, unusedLines, usePieces } from "./callers.ts";
-import { type Changed, changedDefinitions } from "./changed.ts";
+import { type Changed, changedDefinitions, shareOf } from "./changed.ts";
 import { memberPieces, namedPieces, valuePieces } from "./declarations.ts";
 import { documentedWords, documentPieces, isDocument, keyPieces, keyWords } from "./keys.ts";
 import {
@@ -74,9 +75,9 @@ export async function codeContext(
   if (parts.contextBytes < around + LEAST_BYTES) return nothing;
   const { pieces, named } = roomOf(parts.contextBytes - around);
   const shown = linesOf(shownDiffs);
-  const { pieces: all, unused } = await findPieces(parts, shownDiffs, shown);
+  const { pieces: all, unused, isLarge } = await findPieces(parts, shownDiffs, shown);
   const facts = unused.length === 0 ? "" : `## What nothing uses\n${unused.join("\n")}\n`;
-  const selection = selectPieces(all, shown, pieces - shownBytes(facts));
+  const selection = selectPieces(all, shown, pieces - shownBytes(facts), isLarge);
   const text = facts + renderSelection(selection, named, await addedLines(parts, shownDiffs, selection));
   return {
     text: text === "" ? "" : `${heading}\n${explained}\n${wrapUntrusted("code", text)}`,
@@ -157,10 +158,11 @@ async function findPieces(parts: ContextParts, diffs: readonly FileDiff[], shown
     ...valuePieces(code, lookup),
     ...(await keyPieces(code, hits, files, shown)),
     ...siblingPieces(code, lookup),
+    ...(await alikePieces(code, lookup, shown)),
     ...surroundings(code, lookup),
     ...(await documentPieces(code, hits, files)),
   ];
-  return { pieces, unused: unusedLines(code, lookup, hits) };
+  return { pieces, unused: unusedLines(code, lookup, hits), isLarge: shareOf(code) < 1 };
 }
 
 function search(

@@ -3,7 +3,8 @@ import { changeLetters, toldLine } from "../../../agent/tools/changed-files.ts";
 import { mildestMinimum } from "../../../config/repo-config.ts";
 import { byteLength, cutAtLine, cutLine } from "../../../core/text/cut.ts";
 import { wrapUntrusted } from "../../../core/text/fence.ts";
-import { type FileDiff, renderHunks, shownBytes } from "../../../repo/diff/file-diff.ts";
+import { isTestFile } from "../../../repo/code/test-file.ts";
+import { type FileDiff, renderHunks, shownBytes, signs } from "../../../repo/diff/file-diff.ts";
 import { createPathMatcher } from "../../../repo/diff/paths.ts";
 import type { CoverageSink } from "../../../repo/diff-pages.ts";
 import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
@@ -16,8 +17,11 @@ import { countReviewed, headingNote, newHunks, type ReviewedHunks } from "../../
 import { appliedRules, rulesSection } from "../../rules/named-rules.ts";
 import { type RuleMatches, ruleMatchLine } from "../../rules/rule-matches.ts";
 import type { ReviewInput } from "../../shapes/review-input.ts";
+import { kindOf } from "../plan/risk.ts";
+import { blocksOf } from "./changed.ts";
 import { type CodeContext, type ContextParts, codeContext } from "./code-context.ts";
 import { annotationsSection, pullSections } from "./pull-request.ts";
+import { isMechanical, repeatedEdits } from "./repeated-edits.ts";
 
 export interface MessageParts extends ContextParts {
   input: ReviewInput;
@@ -56,7 +60,9 @@ const listed = (intro: string, name: string, lines: readonly string[]) =>
 
 interface ShownFiles {
   files: readonly ShownFile[];
-  left: number;
+  left: readonly LeftFile[];
+  /** Room for the code around the change in addition to its own: that of the files that are left for its sake. */
+  moreBytes: number;
 }
 
 interface ShownFile {
@@ -64,36 +70,140 @@ interface ShownFile {
   diff: FileDiff;
 }
 
+/** A file that has no room, and why if that is not its size. */
+interface LeftFile {
+  file: ChangedFile;
+  why: string;
+  diff: FileDiff | null;
+}
+
 const explained =
   "Each line has its number: context and added (+) lines have the number of the new file, removed (-) lines that of the old file. Changed functions are shown whole as far as there is room, so a hunk may be larger than git's.";
 
-/** Takes the files whose new hunks all fit the budget, and counts these as served, as well as those that the lists above tell in a line. */
+/** With less room for the code around each changed file, the diffs of tests and mechanical edits give theirs up. */
+const ROOM_OF_A_FILE = 4_000;
+/** What these diffs may still take, and their share of the others' bytes. */
+const MINOR_BYTES = 4_000;
+const MINOR_SHARE = 0.2;
+
+/**
+ * Takes the files whose new hunks all fit the budget, code before what only supports it, and counts these as served, as well as those that
+ * the lists above tell in a line.
+ */
 async function shownFiles(parts: MessageParts): Promise<ShownFiles> {
   const { files, diffs, coverage, known } = parts;
   const reviewable = files.filter((one) => one.reviewable);
   const listed = listedFiles(parts);
-  const lines = reviewable.filter((file) => file.reading === "line" && listed.has(file));
+  const lines = new Set(reviewable.filter((file) => file.reading === "line" && listed.has(file)));
   for (const { change } of lines) coverage.serve(change.path, 1);
-  const taken: ShownFile[] = [];
+  const readable = reviewable.filter(({ reading }) => reading === "hunks");
+  const shown = new Map<ChangedFile, ShownFile>();
   let room = parts.diffBytes;
-  for (const file of reviewable.filter(({ reading }) => reading === "hunks")) {
-    const read = known?.known(file.change.path) ?? none;
-    const one = await shownFile(file, read, diffs, room);
+  for (const file of [...readable.filter(isMajor), ...readable.filter((one) => !isMajor(one))]) {
+    const one = await shownFile(file, known?.known(file.change.path) ?? none, diffs, room);
     if (one === null) continue;
-    room -= shownBytes(fileText(one)) + 1;
-    taken.push(one);
-    for (let hunk = 1; hunk <= file.totalHunks; hunk++)
-      if (!read.has(hunk)) coverage.serve(file.change.path, hunk);
+    room -= bytesOf(one);
+    shown.set(file, one);
   }
-  return { files: taken, left: reviewable.length - lines.length - taken.length };
+  const isLarge = parts.contextBytes <= readable.length * ROOM_OF_A_FILE;
+  const minor = isLarge ? minorFiles(shown) : new Map();
+  const saved = leaveMinor(shown, minor);
+  for (const { change, totalHunks } of shown.keys())
+    for (let hunk = 1; hunk <= totalHunks; hunk++)
+      if (!known?.known(change.path).has(hunk)) coverage.serve(change.path, hunk);
+  return {
+    files: readable.flatMap((file) => shown.get(file) ?? []),
+    left: reviewable
+      .filter((file) => !lines.has(file) && !shown.has(file))
+      .map((file) => ({ file, why: minor.get(file)?.why ?? "", diff: minor.get(file)?.diff ?? null })),
+    moreBytes: Math.floor(Math.min(saved, parts.contextBytes / 2)),
+  };
+}
+
+const bytesOf = (one: ShownFile) => shownBytes(fileText(one)) + 1;
+
+const isMajor = ({ change }: ChangedFile) => ["code", "configuration"].includes(kindOf(change.path));
+
+type Minor = ReadonlyMap<ChangedFile, { why: string; diff: FileDiff }>;
+
+/** Of the shown files, tests, data, documentation and those with edits alone that many files repeat, if there are others. */
+function minorFiles(shown: ReadonlyMap<ChangedFile, ShownFile>): Minor {
+  const isRepeated = repeatedEdits([...shown.values()].map(({ diff }) => diff));
+  const minor = new Map(
+    [...shown].flatMap(([file, { diff }]) => {
+      const why = !isMajor(file)
+        ? kindOf(file.change.path)
+        : isMechanical(diff, isRepeated)
+          ? "only edits that other files repeat"
+          : null;
+      return why === null ? [] : [[file, { why, diff }] as const];
+    }),
+  );
+  return minor.size < shown.size ? minor : new Map();
+}
+
+/** Takes back what exceeds the share of minor files. Returns its bytes. */
+function leaveMinor(shown: Map<ChangedFile, ShownFile>, minor: Minor): number {
+  const bytes = (isMinor: boolean) =>
+    [...shown].reduce((sum, [file, one]) => sum + (minor.has(file) === isMinor ? bytesOf(one) : 0), 0);
+  let room = Math.max(MINOR_BYTES, MINOR_SHARE * bytes(false));
+  let saved = 0;
+  for (const [file, one] of [...shown]) {
+    if (!minor.has(file)) continue;
+    const size = bytesOf(one);
+    if (size <= room) room -= size;
+    else {
+      saved += size;
+      shown.delete(file);
+    }
+  }
+  return saved;
 }
 
 function diffSection({ files, left }: ShownFiles, widen: CodeContext["widen"]): string {
   const texts = files.map(({ heading, diff }) => fileText({ heading, diff: widen(diff) }));
   const diff = texts.length > 0 ? `${explained}\n${wrapUntrusted("diff", texts.join("\n"))}` : "";
   const rest =
-    left > 0 ? `Not shown here; read with diff_file: ${left} of ${left + texts.length} files.` : "";
-  return ["# Diff", diff, rest].filter((part) => part !== "").join("\n");
+    left.length > 0
+      ? `Not shown here, unread; read with diff_file: ${left.length} of ${left.length + texts.length} files.`
+      : "";
+  return ["# Diff", diff, rest, leftSection(left)].filter((part) => part !== "").join("\n");
+}
+
+const MAX_LEFT_BYTES = 2_400;
+const MAX_EFFECTS = 2;
+const MAX_EFFECT_LINES = 3;
+const MAX_EFFECT_BYTES = 140;
+
+/** A line for each minor file that is left, and which expectations it changes. */
+function leftSection(left: readonly LeftFile[]): string {
+  const lines = left.flatMap(({ file: { change, totalHunks }, why, diff }) =>
+    diff === null
+      ? []
+      : [
+          [
+            `${showPath(change.path)}  ${sizeOf(change)}  ${count(totalHunks, "hunk")}: ${why}`,
+            ...effectsOf(change.path, diff),
+          ].join("\n"),
+        ],
+  );
+  return lines.length === 0
+    ? ""
+    : wrapUntrusted("files not shown", fitting(lines, MAX_LEFT_BYTES, "more").join("\n"));
+}
+
+/** What a test or a snapshot now expects instead of something else, in short. */
+function effectsOf(path: string, { hunks }: FileDiff): string[] {
+  if (!isTestFile(path)) return [];
+  const replaced = hunks
+    .flatMap(({ lines }) => blocksOf(lines))
+    .filter(({ removed, added }) =>
+      [removed, added].every(({ length }) => length > 0 && length <= MAX_EFFECT_LINES),
+    );
+  return replaced
+    .slice(0, MAX_EFFECTS)
+    .flatMap(({ removed, added }) => [...removed, ...added])
+    .map((line) => `  ${signs[line.kind]} ${cutLine(line.text.trim(), MAX_EFFECT_BYTES)}`);
 }
 
 const fileText = ({ heading, diff }: ShownFile): string => `${heading}\n${renderHunks(diff.hunks)}`;
@@ -424,14 +534,15 @@ async function guidelineText(
 export async function firstMessages(parts: MessageParts): Promise<Message[]> {
   const { input, files, matches, commits } = parts;
   const shown = await shownFiles(parts);
+  const contextBytes = parts.contextBytes + shown.moreBytes;
   const code = await codeContext(
-    parts,
+    { ...parts, contextBytes },
     shown.files.map(({ diff }) => diff),
   );
   const diff = diffSection(shown, code.widen);
   // The earlier commits get only the room that the code leaves, so the total does not grow.
   const used = shownBytes(code.text) + shownBytes(diff) - shownBytes(diffSection(shown, (one) => one));
-  const earlier = earlierCommitsSection(parts, parts.contextBytes - used);
+  const earlier = earlierCommitsSection(parts, contextBytes - used);
   return openingMessages(systemPrompt, [
     taskSection(parts),
     settingsSection(parts),

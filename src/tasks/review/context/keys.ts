@@ -237,26 +237,13 @@ const documents = /\.(?:md|mdx|markdown|rst|adoc|txt|conf)$/i;
 const notDocuments =
   /(?:^|\/)(?:CHANGE(?:S|LOG)|HISTORY|NEWS|RELEASES?(?:[-_]NOTES)?|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|requirements)[^/]*$|(?:^|\/)\.?(?:changes|changelogs?|changesets?|newsfragments|releases)\//i;
 
-/** Maximum values of one definition that are searched in the documentation: an option is often read as a member. */
-const MAX_VALUES = 6;
-
 export const isDocument = (path: string): boolean =>
   documents.test(path) && !notDocuments.test(path) && !isTestFile(path);
 
 export function documentedWords(one: Changed): string[] {
   // A `#private` name is not documented.
   const names = namesOf(one).filter((name) => name.length > 2 && !name.startsWith("#"));
-  const values = [...one.newNames, ...one.setNames].filter(isDistinctive).slice(0, MAX_VALUES);
-  // `server.max_entries` is often `max-entries` in a configuration.
-  const written = [...values, ...one.touchedNames.slice(0, MAX_VALUES)].filter((name) =>
-    /[a-z\d]_[a-z]/.test(name),
-  );
-  return [
-    ...names,
-    ...one.literals.filter(isOption),
-    ...values,
-    ...written.map((name) => name.replaceAll("_", "-")),
-  ];
+  return [...names, ...one.literals.filter(isOption)];
 }
 
 /** `--max-size`, `max_size`, `X-Forwarded-For`: not a sentence or an ordinary word. */

@@ -347,6 +347,8 @@ export interface Lookup {
   isCommon(name: string): boolean;
   /** The parsed files in the folder of a path, without tests. */
   near(path: string): readonly CodeFile[];
+  /** All parsed files. */
+  files(): readonly CodeFile[];
   file(path: string): CodeFile | undefined;
 }
 
@@ -412,6 +414,7 @@ export async function lookUp(
       [...seen.values()].filter(
         (file) => folderOf(file.path) === folderOf(path) && (file.path === path || !isTestFile(file.path)),
       ),
+    files: () => [...seen.values()],
     file: (path) => seen.get(path),
   };
 }

@@ -128,37 +128,66 @@ export interface Selection {
 /** Pieces with a lower score are only named: unimportant lines hide the important ones. */
 const LEAST_SCORE = 0.15;
 /** The least score as long as little is shown: a small change costs little, and what decides may be anywhere near it. */
-const LEAST_OF_LITTLE = 0.08;
+const LEAST_OF_LITTLE = 0.1;
 const LITTLE_BYTES = 14_000;
+/** The same for a large change, as a share of the room. */
+const LITTLE_SHARE = 0.7;
 /** Fewer lines of a body are useless. */
 const LEAST_LINES = 5;
 
+/**
+ * Shares of the room that the pieces of each group may take before those of others: of a large change, the bodies alone would fill it. The
+ * best of the rest takes what they leave.
+ */
+const groups: readonly { kinds: ReadonlySet<Kind>; share: number }[] = [
+  { kinds: new Set<Kind>(["body"]), share: 0.2 },
+  { kinds: new Set<Kind>(["contract", "sibling", "type"]), share: 0.43 },
+  { kinds: new Set<Kind>(["callee", "named", "member", "key"]), share: 0.22 },
+];
+const REST_SHARE = 0.15;
+
 /** Takes the best pieces that fit, each without lines that are shown already. A body that does not fit is cut after a line. */
-export function selectPieces(pieces: readonly Piece[], shown: ShownLines, maxBytes: number): Selection {
+export function selectPieces(
+  pieces: readonly Piece[],
+  shown: ShownLines,
+  maxBytes: number,
+  isLarge = false,
+): Selection {
+  const little = isLarge ? LITTLE_SHARE * maxBytes : LITTLE_BYTES;
   const selection: Selection = { taken: [], left: [] };
   const built = new Set<string>();
   let room = maxBytes;
-  for (const piece of inOrder(pieces)) {
+  const take = (piece: Piece, most: number, isLast: boolean): boolean => {
     const missing = shown.missing(piece.file, piece.ranges);
     // A listing is whole only with its last bracket.
-    if (missing.length === 0 || !(piece.kind === "body" || saysSomething(piece, missing))) continue;
-    const space = room - headingBytes(piece);
+    if (missing.length === 0 || !(piece.kind === "body" || saysSomething(piece, missing))) return true;
+    const space = Math.min(room, most) - headingBytes(piece);
     const shape = shapeOf(piece);
-    const least = maxBytes - room < LITTLE_BYTES ? LEAST_OF_LITTLE : LEAST_SCORE;
+    const least = isLast && maxBytes - room < little ? LEAST_OF_LITTLE : LEAST_SCORE;
     const isShown = piece.score >= least && !(shape !== null && built.has(shape));
-    const fitting = isShown ? takeFitting(piece, missing, space) : null;
-    if (fitting === null) {
-      selection.left.push(piece);
-      continue;
-    }
+    const fitting = isShown
+      ? takeFitting({ ...piece, mayBeCut: isLast && piece.mayBeCut }, missing, space)
+      : null;
+    if (fitting === null) return false;
     if (shape !== null) built.add(shape);
-    room = space - fitting.bytes;
+    room -= headingBytes(piece) + fitting.bytes;
     shown.addAll(piece.file, fitting.ranges);
     const last = fitting.ranges.at(-1)?.end ?? 0;
     const behind = { start: last + 1, end: piece.extent?.end ?? last };
     const isCut = saysSomething(piece, shown.missing(piece.file, [behind]));
     selection.taken.push({ ...piece, shown: fitting.ranges, isCut });
-  }
+    return true;
+  };
+  const rooms = [...groups.map(({ share }) => share), REST_SHARE].map((share) => share * maxBytes);
+  const left = inOrder(pieces).filter((piece) => {
+    const at = groups.findIndex(({ kinds }) => kinds.has(piece.kind));
+    const group = at < 0 ? groups.length : at;
+    const before = room;
+    const isDone = take(piece, rooms[group] ?? 0, false);
+    rooms[group] = (rooms[group] ?? 0) - (before - room);
+    return !isDone;
+  });
+  selection.left = left.filter((piece) => !take(piece, room, true));
   return selection;
 }
 

@@ -69,9 +69,9 @@ export function annotationsSection({ pull }: ReviewInput, files: readonly Change
 }
 
 function commitsSection(commits: readonly Commit[], pull: Pick<PullText, "title" | "body"> | null): string {
-  const described = pull && wordsOf(`${pull.title}\n${pull.body}`);
-  // The message of a single commit is often the description of the pull request.
-  const informative = commits.filter(({ message }) => wordsOf(message) !== described);
+  const described = pull ? wordsOf(`${pull.title}\n${pull.body}`) : "";
+  // The message of a single commit is often the description of the pull request, or a part of it.
+  const informative = commits.filter(({ message }) => !described.includes(wordsOf(message)));
   if (informative.length === 0) return "";
   const text = informative
     .map((commit) => `${commit.sha.slice(0, 12)} ${unixLines(commit.message).trim()}`)

@@ -10,7 +10,8 @@ import {
 import { closeness, constructors, isCommonName, nearestFirst, typeHead } from "../../../repo/code/names.ts";
 import { type Definition, definitionsAt } from "../../../repo/code/source.ts";
 import { isTestFile } from "../../../repo/code/test-file.ts";
-import { bodyOf, type Changed, isWithin, shareOf } from "./changed.ts";
+import { wordsOfName } from "./alike.ts";
+import { bodyOf, type Changed, shareOf } from "./changed.ts";
 import { clamped, joined, type LineSpan, type Lookup } from "./lookup.ts";
 import { beginning, definitionPiece, type Piece } from "./pieces.ts";
 
@@ -24,17 +25,22 @@ const MAX_CONSTRUCTOR_LINES = 20;
 const ALIKE = 0.42;
 const SHOWN = 8;
 const REPEATED = 0.1;
+const REPEATED_NAME = 0.3;
 const MAX_LINES = 25;
 const MAX_DOC_LINES = 10;
 
 /** The type around each changed method with the types that it extends, and definitions beside a changed one with similar names. */
 export function surroundings(changed: readonly Changed[], lookup: Lookup): Piece[] {
   const share = shareOf(changed);
+  const named = new Map<string, number>();
   return changed.flatMap((one) => {
     if (one.after === null) return [];
-    return [...typePieces(one, one.after, lookup), ...neighbours(one, one.after)].map((piece) => ({
+    // If many types change a member of one name, each says less.
+    const before = named.get(one.name) ?? 0;
+    named.set(one.name, before + 1);
+    return [...typePieces(one, one.after, lookup, share), ...neighbours(one, one.after)].map((piece) => ({
       ...piece,
-      score: piece.score * share,
+      score: piece.score / (1 + before * REPEATED_NAME),
     }));
   });
 }
@@ -43,7 +49,12 @@ export function surroundings(changed: readonly Changed[], lookup: Lookup): Piece
 export const baseTypes = (file: CodeFile, type: string, line: number): string[] =>
   typeHead(file, type, line).filter((name) => name !== type && /^[A-Z]/.test(name));
 
-function typePieces({ risk }: Changed, { file, definition }: DefinitionSite, lookup: Lookup): Piece[] {
+function typePieces(
+  { risk }: Changed,
+  { file, definition }: DefinitionSite,
+  lookup: Lookup,
+  share: number,
+): Piece[] {
   const type = definitionsAt(file.definitions, definition.start).findLast(
     (one) => isType(one) && one !== definition,
   );
@@ -55,8 +66,10 @@ function typePieces({ risk }: Changed, { file, definition }: DefinitionSite, loo
     return nearestFirst(file.path, sites, ({ definition: { start } }) => start).slice(0, 1);
   });
   return [
-    typePiece({ file, definition: type }, `around ${definition.name}`, risk * TYPE),
-    ...bases.map((site) => typePiece(site, `which ${fullName(type)} extends`, risk * BASE)),
+    typePiece({ file, definition: type }, `around ${definition.name}`, risk * TYPE * share),
+    ...bases.map((site) =>
+      typePiece(site, `which ${fullName(type)} extends`, risk * BASE * Math.sqrt(share)),
+    ),
   ];
 }
 
@@ -82,18 +95,15 @@ function typeRanges({ file, definition: type }: DefinitionSite): LineSpan[] {
   return joined(ranges, type.end);
 }
 
-/** Definitions of the same kind in the same file and type with similar names: overloads, and what does something like it. */
+/** Values of the same kind in the same file and type with similar names. */
 function neighbours({ risk, name }: Changed, { file, definition }: DefinitionSite): Piece[] {
-  if (definition.kind === "macro" || isDeclaration({ file, definition })) return [];
+  if (isRun(definition) || isType(definition)) return [];
   const others = file.definitions.filter(
     (one) =>
       one !== definition &&
-      isRun(one) === isRun(definition) &&
-      (isRun(one) || one.kind === definition.kind) &&
-      one.kind !== "macro" &&
+      one.kind === definition.kind &&
       one.container === definition.container &&
-      (one.end < definition.start || one.start > definition.end) &&
-      !isDeclaration({ file, definition: one }),
+      (one.end < definition.start || one.start > definition.end),
   );
   const distinctive = distinctiveWords([definition, ...others]);
   const words = distinctive(name);
@@ -129,9 +139,9 @@ const FEW_NAMES = 6;
 function distinctiveWords(definitions: readonly Definition[]): (name: string) => string[] {
   const counts = new Map<string, number>();
   for (const { name } of definitions)
-    for (const word of new Set(wordsOf(name))) counts.set(word, (counts.get(word) ?? 0) + 1);
+    for (const word of new Set(wordsOfName(name))) counts.set(word, (counts.get(word) ?? 0) + 1);
   const most = Math.max(FEW_NAMES, definitions.length * PREFIX_SHARE);
-  return (name) => wordsOf(name).filter((word) => (counts.get(word) ?? 0) <= most);
+  return (name) => wordsOfName(name).filter((word) => (counts.get(word) ?? 0) <= most);
 }
 
 const BODY = 1;
@@ -206,11 +216,12 @@ function valueRanges(
 
 const CONTRACT = 0.75;
 const SIBLING = 0.5;
-const TWIN = 0.45;
+/** Weight of a method that the change may have forgotten. */
+const FORGOTTEN = 1.4;
+const WHOLE_CONTRACT_LINES = 12;
 const SIBLING_MAX_LINES = 25;
 const SIBLING_MAX_DOC_LINES = 20;
 const SIBLINGS_SHOWN = 8;
-const TWINS = 4;
 const SIBLING_REPEATED = 0.15;
 /** A name that more types have is no contract between them. */
 const MAX_TYPES = 8;
@@ -225,11 +236,12 @@ const ownWay = new Set(
 
 /** What a changed definition is to be compared with: the contract that it fulfils, others that fulfil it, and its twins. */
 export function siblingPieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
-  return changed.flatMap((one) => [...relatives(one, lookup), ...twins(one, lookup)]);
+  const isLarge = shareOf(changed) < 1;
+  return changed.flatMap((one) => relatives(one, lookup, isLarge));
 }
 
 /** Methods of the same name in types that name each other or a third one, or that implement one declaration. */
-function relatives(one: Changed, lookup: Lookup): Piece[] {
+function relatives(one: Changed, lookup: Lookup, isLarge: boolean): Piece[] {
   const own = one.site;
   const { name, kind, container } = own.definition;
   if (kind !== "method" || container === null || constructors.has(name) || isPrivate(own)) return [];
@@ -253,21 +265,35 @@ function relatives(one: Changed, lookup: Lookup): Piece[] {
   const near = nearestFirst(one.path, known, ({ definition }) => definition.start);
   const signature =
     one.before === null || one.after === null ? null : changedSignature(one.before, one.after);
-  const beside = near.filter(({ isContract }) => !isContract);
+  const isOld = (site: DefinitionSite) => signature !== null && parameters(site) !== signature;
+  // Of a large change, others of the name count if they are built alike (alike.ts), or if it may have forgotten them.
+  const beside = near.filter((site) => !site.isContract && (isOld(site) || !isLarge));
   return [
     ...near.filter(({ isContract }) => isContract).map((site) => contractPiece(one, site)),
     ...beside.map((site, at) => {
-      const isOld = signature !== null && parameters(site) !== signature;
-      const why = isOld ? ", whose parameters differ from the changed ones" : ", of the same name";
-      const likely = SIBLING * closeness(one.path, site.file.path);
+      const why = isOld(site) ? ", whose parameters differ from the changed ones" : ", of the same name";
+      const likely = (isOld(site) ? FORGOTTEN : SIBLING) * closeness(one.path, site.file.path);
       const score = at < SIBLINGS_SHOWN ? (one.risk * likely) / (1 + at * SIBLING_REPEATED) : 0;
       return siblingPiece("sibling", site, why, score);
     }),
   ];
 }
 
+/** The declaration, with the whole of a short interface. */
 function contractPiece(one: Changed, site: DefinitionSite): Piece {
-  return siblingPiece("contract", site, `, which ${one.name} implements or overrides`, one.risk * CONTRACT);
+  const piece = siblingPiece(
+    "contract",
+    site,
+    `, which ${one.name} implements or overrides`,
+    one.risk * CONTRACT,
+  );
+  const { file, definition } = site;
+  const type = definitionsAt(file.definitions, definition.start).findLast(isType);
+  if (!type || type.end - type.start >= WHOLE_CONTRACT_LINES) return piece;
+  return {
+    ...piece,
+    ranges: joined([...piece.ranges, { start: type.docStart, end: type.end }], file.lines.length),
+  };
 }
 
 function changedSignature(before: DefinitionSite, after: DefinitionSite): number | null {
@@ -309,79 +335,6 @@ const vagueTypes = new Set(
     " ",
   ),
 );
-
-/** Words that make counterparts of names: what one creates, another one looks up and a third one ends. */
-const counterparts: readonly (readonly string[])[] = [
-  "create add insert register new make get find lookup load update delete remove destroy unregister".split(
-    " ",
-  ),
-  ["open", "close"],
-  ["acquire", "release"],
-  ["lock", "unlock"],
-  ["start", "stop"],
-  ["begin", "end"],
-  ["enable", "disable"],
-  ["encode", "decode"],
-  ["serialize", "deserialize"],
-  ["marshal", "unmarshal"],
-  ["parse", "format", "render", "print"],
-  ["read", "write"],
-  ["send", "receive"],
-  ["push", "pop"],
-  ["get", "set", "has"],
-  ["subscribe", "unsubscribe"],
-  ["attach", "detach"],
-  ["import", "export"],
-  ["save", "load", "restore"],
-  ["encrypt", "decrypt"],
-  ["compress", "decompress"],
-  ["show", "hide"],
-  ["before", "after"],
-];
-
-const areCounterparts = (one: string, other: string) =>
-  counterparts.some((group) => group.includes(one) && group.includes(other));
-
-/** `createRow`, `create_row`, `CreateRowAsync` as words. */
-const wordsOf = (name: string): string[] =>
-  name
-    .replace(/^[_#]+/, "")
-    .replace(/([a-z\d])([A-Z])/g, "$1_$2")
-    .toLowerCase()
-    .split("_")
-    .filter((word) => word !== "");
-
-/** Whether two names differ only in words that are counterparts, or in `sync` and `async`. */
-export function areTwins(one: string, other: string): boolean {
-  const plain = (name: string) => wordsOf(name).filter((word) => word !== "sync" && word !== "async");
-  const [a, b] = [plain(one), plain(other)];
-  if (one === other || a.length !== b.length || a.length === 0) return false;
-  const unlike = a.flatMap((word, at) => (word === b[at] ? [] : [{ word, other: b[at] ?? "" }]));
-  const [first] = unlike;
-  if (first === undefined) return wordsOf(one).length !== wordsOf(other).length;
-  // A word that both have says what they are about.
-  return unlike.length === 1 && a.length > 1 && areCounterparts(first.word, first.other);
-}
-
-/** Functions in the same file or of the same folder whose names are counterparts of the changed one's. */
-function twins(one: Changed, lookup: Lookup): Piece[] {
-  const own = one.site;
-  if (!isRun(own.definition) || constructors.has(one.name)) return [];
-  const found = lookup
-    .near(one.path)
-    .flatMap((file) => file.definitions.map((definition) => ({ file, definition })))
-    .filter(
-      (site) => isRun(site.definition) && !isDeclaration(site) && areTwins(one.name, site.definition.name),
-    )
-    .filter(({ file, definition }) => !isWithin(one, { path: file.path, line: definition.start }));
-  return nearestFirst(one.path, found, ({ definition }) =>
-    Math.abs(definition.start - own.definition.start),
-  ).map((site, at) => {
-    const score =
-      at < TWINS ? (one.risk * TWIN * closeness(one.path, site.file.path)) / (1 + at * SIBLING_REPEATED) : 0;
-    return siblingPiece("sibling", site, `, counterpart of ${fullName(own.definition)}`, score);
-  });
-}
 
 const siblingPiece = (
   kind: "contract" | "sibling",

@@ -37,11 +37,27 @@ describe("siblings of a change in the first message", () => {
     const message = await changeMessage("src/rows.js", source, ["5", "MAX_ROWS"], {
       "src/limits.js": "// At most.\nexport const MAX_ROWS = 5;\n",
     });
-    expect(pieceOf(message, "src/rows.js", "deleteRow, counterpart of createRow")).toContain(
+    expect(pieceOf(message, "src/rows.js", "deleteRow, built like createRow")).toContain(
       "|  return drop(id);",
     );
     expect(pieceOf(message, "src/limits.js", "constant MAX_ROWS, which createRow now names")).toContain(
       "1|// At most.",
+    );
+  });
+
+  it("The message holds the code that a new one was copied from, whatever it is called, and where it stands", async () => {
+    const body = (store: string) =>
+      `  const row = ${store}.prepare(query);\n  if (row.expired) throw new StaleRow(query);\n  row.touch(clock());\n  return decodeRow(row.bytes);\n}\n`;
+    const before = {
+      "src/disk/fetch.js": `export function loadFromDisk(query) {\n${body("disk")}`,
+      "src/use.js": `import { loadFromDisk } from "./disk/fetch";\nexport const read = (query) => decodeRow(loadFromDisk(query));\n`,
+      "src/disk/other.js": "export function decodeRow(bytes) {\n  return JSON.parse(bytes);\n}\n",
+    };
+    const message = await firstMessageOf(before, {
+      "src/memory/read.js": `import { decodeRow } from "../disk/other";\nexport function recall(query) {\n${body("memory").replace("  row.touch(clock());\n", "")}`,
+    });
+    expect(pieceOf(message, "src/disk/fetch.js", "function loadFromDisk, built like recall")).toContain(
+      "|  row.touch(clock());",
     );
   });
 

@@ -223,7 +223,9 @@ describe("callers in the first message", () => {
       { "a.ts": store("Disk", "return null;"), "b.ts": store("Memory", 'throw new Error("absent");') },
       { "a.ts": store("Disk", "return undefined;") },
     );
-    expect(pieceOf(message, "b.ts", "method Memory.readRow, of the same name")).toContain("throw new Error");
+    expect(pieceOf(message, "b.ts", "method Memory.readRow, built like Disk.readRow")).toContain(
+      "throw new Error",
+    );
   });
 });
 

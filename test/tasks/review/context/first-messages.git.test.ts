@@ -175,3 +175,45 @@ describe("the overview for units", () => {
     expect(own).toContain("M packages/part7/src/deep/file327.ts  +1 -1  1 hunk");
   });
 });
+
+describe("a change of many files", () => {
+  const count = 10;
+  const source = (at: number, value: number) => `export function part${at}(x) {\n  return x + ${value};\n}\n`;
+  const test = (at: number, value: number) =>
+    `it("adds ${at}", () => {\n${manyLines("  prepare();", 20)}  expect(part${at}(1)).toBe(${value + 1});\n});\n${manyLines(`more${value}();`, 40)}`;
+  const all = Array.from({ length: count }, (_, at) => at);
+  const sources = (value: number) =>
+    Object.fromEntries(all.map((at) => [`src/part${at}.ts`, source(at, value)]));
+  const tests = (value: number) =>
+    Object.fromEntries(all.map((at) => [`test/part${at}.test.ts`, test(at, value)]));
+
+  it("The message shows code before tests, which are a line each with what they now expect, and unread", async () => {
+    using large = GitRepo.create();
+    large.commit("base", { ...sources(1), ...tests(1) });
+    large.branch("topic");
+    large.commit("head", { ...sources(2), ...tests(2) });
+    const served: string[] = [];
+    const coverage = { serve: (path: string, hunk: number) => void served.push(`${path}#${hunk}`) };
+    const message = await firstMessageIn(large, { over: { coverage } });
+
+    for (let at = 0; at < count; at++) expect(message).toContain(`\n## src/part${at}.ts`);
+    expect(message).toMatch(/Not shown here, unread; read with diff_file: \d+ of 20 files\./);
+    expect(message).toMatch(
+      /\ntest\/part9\.test\.ts {2}\+41 -41 {2}1 hunk: test\n {2}- expect\(part9\(1\)\)\.toBe\(2\);\n {2}\+ expect\(part9\(1\)\)\.toBe\(3\);\n/,
+    );
+    expect(served).toContain("src/part9.ts#1");
+    expect(served).not.toContain("test/part9.test.ts#1");
+    const shown = [...message.matchAll(/\n## (test\/\S+)/g)].map(([, path]) => path);
+    expect(served.filter((one) => one.startsWith("test/") && !shown.includes(one.split("#")[0]))).toEqual([]);
+  });
+
+  it("The message shows the tests of a change of tests alone", async () => {
+    using large = GitRepo.create();
+    large.commit("base", { ...sources(1), ...tests(1) });
+    large.branch("topic");
+    large.commit("head", tests(2));
+    const message = await firstMessageIn(large);
+    expect(message).toContain("\n## test/part9.test.ts");
+    expect(message).not.toContain("Not shown here");
+  });
+});

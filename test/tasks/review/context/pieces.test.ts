@@ -151,6 +151,24 @@ describe("pieces without room", () => {
     expect(text).toMatch(/## Not shown\ntest of next: n\.ts:60$/);
   });
 
+  it("The bodies of a large change leave room for what they are to be compared with", () => {
+    const long = (path: string) => ({
+      ...numbers,
+      path,
+      lines: Array.from({ length: 60 }, () => "x".repeat(90)),
+    });
+    const bodies = Array.from({ length: 9 }, (_, at) =>
+      piece({ kind: "body", file: long(`${at}.ts`), ranges: [{ start: 1, end: 60 }], score: 0.9 }),
+    );
+    const twin = piece({
+      kind: "sibling",
+      file: long("twin.ts"),
+      ranges: [{ start: 1, end: 20 }],
+      score: 0.3,
+    });
+    expect(textOf([...bodies, twin], 20_000)).toContain("### twin.ts:1-20");
+  });
+
   it("A piece needs a lower score as long as little is shown", () => {
     const weak = (at: number) => piece({ line: at, score: 0.1, ranges: [{ start: at, end: at + 9 }] });
     const long = { ...numbers, path: "long.ts", lines: Array.from({ length: 200 }, () => "x".repeat(390)) };

@@ -46,8 +46,8 @@ describe("surroundings in the first message", () => {
         ...Array.from({ length: 12 }, (_, at) => lasting(`more${at}`)),
       ].join("");
     const code = codeAround(await firstMessageOf({ "a.js": file(1) }, { "a.js": file(2) }));
-    expect(code).toContain("function readLimitOfSets, beside readLimitOfLists");
-    expect(code).not.toMatch(/function (?:other|more)\d+, beside/);
+    expect(code).toContain("function readLimitOfSets, built like readLimitOfLists");
+    expect(code).not.toMatch(/function (?:other|more)\d+, built like/);
   });
 
   it("A word that all names of a file begin with makes no neighbour", async () => {
@@ -57,7 +57,7 @@ describe("surroundings in the first message", () => {
         `function hashTypeTry() {\n  return ${value};\n}\n`,
       ].join("");
     const code = codeAround(await firstMessageOf({ "a.js": file(1) }, { "a.js": file(2) }));
-    expect(code).not.toContain("beside hashTypeTry");
+    expect(code).not.toContain("built like hashTypeTry");
   });
 
   it("The message holds a constant with a similar name, and none between", async () => {
