@@ -14,7 +14,7 @@ import { isExample, isTestFile } from "../../../repo/code/test-file.ts";
 import type { DiffLine, FileDiff } from "../../../repo/diff/file-diff.ts";
 import { saysGenerated } from "../../../repo/diff/origin.ts";
 import { type LineSpan, loadAhead, type RepositoryFiles, rangesOf } from "./lookup.ts";
-import { repeatedEdits } from "./repeated-edits.ts";
+import { type Block, blocksOf, isName, MAX_CHARACTERS, repeatedEdits } from "./repeated-edits.ts";
 
 /** One side of a definition, with the facts that are needed of it. */
 interface Half {
@@ -121,14 +121,6 @@ function literalsBehind(
 
 const beginningOf = (texts: readonly string[], line: number) => (texts[line - 1] ?? "").slice(0, 500);
 
-/** Consecutive changed lines. */
-export interface Block {
-  removed: Extract<DiffLine, { kind: "removed" }>[];
-  added: Extract<DiffLine, { kind: "added" }>[];
-}
-
-/** Longer lines are data. */
-export const MAX_CHARACTERS = 400;
 /** A name that is replaced only once may be another function; one that is replaced everywhere was renamed. */
 const LEAST_BLOCKS = 2;
 
@@ -139,24 +131,6 @@ export function significantLines(diffs: readonly FileDiff[]): Set<DiffLine> {
   const isRepeated = repeatedEdits(diffs);
   const significant = blocks.filter((block) => !isSlight(block, renamed) && !isRepeated(block));
   return new Set(significant.flatMap(({ removed, added }) => [...removed, ...added]));
-}
-
-export function blocksOf(lines: readonly DiffLine[]): Block[] {
-  const blocks: Block[] = [];
-  let open: Block | null = null;
-  for (const line of lines) {
-    if (line.kind === "context") {
-      open = null;
-      continue;
-    }
-    if (open === null) {
-      open = { removed: [], added: [] };
-      blocks.push(open);
-    }
-    if (line.kind === "added") open.added.push(line);
-    else open.removed.push(line);
-  }
-  return blocks;
 }
 
 function isSlight(block: Block, renamed: ReadonlyMap<string, string>): boolean {
@@ -220,11 +194,6 @@ function tokensOf(text: string): string[] {
   // The indentation shows which block a line belongs to.
   return tokens.length > 0 ? [indent, ...tokens] : [];
 }
-
-const keyword =
-  /^(?:true|false|null|nil|None|True|False|undefined|and|or|not|is|in|if|else|elif|unless|while|until|for|return|break|continue|yield|await|async|throw|raise|let|const|var|val|public|private|protected|internal|static|final|new|delete|this|self|super|try|catch|finally|except|int|long|short|float|double|bool|boolean|char|void|unsigned|signed)$/;
-
-export const isName = (text: string) => /^[\p{L}_$]/u.test(text) && !keyword.test(text);
 
 /** A function, method, type, constant or field that the change touches, with facts about its code. */
 export interface Changed {

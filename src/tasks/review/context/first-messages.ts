@@ -18,10 +18,9 @@ import { appliedRules, rulesSection } from "../../rules/named-rules.ts";
 import { type RuleMatches, ruleMatchLine } from "../../rules/rule-matches.ts";
 import type { ReviewInput } from "../../shapes/review-input.ts";
 import { kindOf } from "../plan/risk.ts";
-import { blocksOf } from "./changed.ts";
 import { type CodeContext, type ContextParts, codeContext } from "./code-context.ts";
 import { annotationsSection, pullSections } from "./pull-request.ts";
-import { isMechanical, repeatedEdits } from "./repeated-edits.ts";
+import { blocksOf, isMechanical, repeatedEdits } from "./repeated-edits.ts";
 
 export interface MessageParts extends ContextParts {
   input: ReviewInput;

@@ -1,5 +1,35 @@
-import type { FileDiff } from "../../../repo/diff/file-diff.ts";
-import { type Block, blocksOf, isName, MAX_CHARACTERS } from "./changed.ts";
+import type { DiffLine, FileDiff } from "../../../repo/diff/file-diff.ts";
+
+/** Consecutive changed lines. */
+export interface Block {
+  removed: Extract<DiffLine, { kind: "removed" }>[];
+  added: Extract<DiffLine, { kind: "added" }>[];
+}
+
+/** Longer lines are data. */
+export const MAX_CHARACTERS = 400;
+export function blocksOf(lines: readonly DiffLine[]): Block[] {
+  const blocks: Block[] = [];
+  let open: Block | null = null;
+  for (const line of lines) {
+    if (line.kind === "context") {
+      open = null;
+      continue;
+    }
+    if (open === null) {
+      open = { removed: [], added: [] };
+      blocks.push(open);
+    }
+    if (line.kind === "added") open.added.push(line);
+    else open.removed.push(line);
+  }
+  return blocks;
+}
+
+const keyword =
+  /^(?:true|false|null|nil|None|True|False|undefined|and|or|not|is|in|if|else|elif|unless|while|until|for|return|break|continue|yield|await|async|throw|raise|let|const|var|val|public|private|protected|internal|static|final|new|delete|this|self|super|try|catch|finally|except|int|long|short|float|double|bool|boolean|char|void|unsigned|signed)$/;
+
+export const isName = (text: string) => /^[\p{L}_$]/u.test(text) && !keyword.test(text);
 
 /** From so many blocks in so many files on, an edit is a rewrite by a program or by search and replace. */
 const LEAST_BLOCKS = 5;
