@@ -2,7 +2,7 @@ import { type DefinitionSite, fullName, isDeclaration, isRun, isType } from "../
 import { bestTargets, fitOf, isCommonName, isOwnUse, POSSIBLE, UNIQUE } from "../../../repo/code/names.ts";
 import type { Call } from "../../../repo/code/source.ts";
 import { isTestFile } from "../../../repo/code/test-file.ts";
-import { type Changed, shareOf } from "./changed.ts";
+import type { Changed } from "./changed.ts";
 import type { Lookup } from "./lookup.ts";
 import { beginning, definitionPiece, type Piece } from "./pieces.ts";
 
@@ -16,34 +16,22 @@ const FAR = 0.1;
 const INNER = 0.72;
 const MAX_INNER = 4;
 const MAX_INNER_LINES = 20;
-/** A callee with so few lines leaves the work to what it calls. */
-const DELEGATE_LINES = 3;
 /** Weight of code that says little more than its name. */
 const SLIGHT = 0.4;
 const DROPPED = 0.6;
-/** Weight of what is no longer called, but elsewhere: what replaced it may do less. */
-const REPLACED = 0.35;
 const MAX_LINES = 50;
-const MAX_LINES_OF_MANY = 45;
 const MAX_UNCHANGED_LINES = 22;
 const MAX_DOC_LINES = 10;
 const TYPE_LINES = 25;
-const WHOLE_TYPE_LINES = 70;
 
 export function calleePieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
-  const most = shareOf(changed) < 1 ? MAX_LINES_OF_MANY : MAX_LINES;
   return changed.flatMap((one) => {
     const { added, removed, spots } = one.significant;
     // If only names and comments differ, the calls are the same as before.
     if (added.length + removed.length + spots.length === 0) return [];
-    const kept = piecesOf(one, one.after, one.calls, lookup, most, (lines) => weightOf(one, lines));
-    const [missed, others] = [true, false].map((is) =>
-      one.droppedCalls.filter(({ name }) => isMissed(name, lookup) === is),
-    );
-    const dropped = [
-      ...piecesOf(one, one.before, missed ?? [], lookup, most, () => DROPPED),
-      ...piecesOf(one, one.before, others ?? [], lookup, most, () => REPLACED),
-    ];
+    const kept = piecesOf(one, one.after, one.calls, lookup, (lines) => weightOf(one, lines));
+    const missed = one.droppedCalls.filter(({ name }) => isMissed(name, lookup));
+    const dropped = piecesOf(one, one.before, missed, lookup, () => DROPPED);
     const first = kept.filter(({ weight, fit }) => weight === CALLEE && fit > FAR);
     return [...[...kept, ...dropped].map(({ piece }) => piece), ...innerPieces(first)];
   });
@@ -65,14 +53,6 @@ function weightOf({ significant: { added, spots } }: Changed, lines: readonly nu
   return isNear ? UNCHANGED : FAR;
 }
 
-/** Of a type that is too long to be shown whole, the beginning says what it is. */
-const linesOf = ({ definition }: DefinitionSite, most: number): number =>
-  !isType(definition)
-    ? most
-    : definition.end - definition.start < WHOLE_TYPE_LINES
-      ? WHOLE_TYPE_LINES
-      : TYPE_LINES;
-
 interface Callee {
   site: DefinitionSite;
   piece: Piece;
@@ -85,7 +65,6 @@ function piecesOf(
   caller: DefinitionSite | null,
   calls: readonly Call[],
   lookup: Lookup,
-  most: number,
   weigh: (lines: readonly number[]) => number,
 ): Callee[] {
   if (caller === null) return [];
@@ -96,15 +75,12 @@ function piecesOf(
     const lines = same.map(({ line }) => line);
     const found = definitionsOf(first, path, caller, lookup);
     const weight = weigh(lines);
-    const when = weight === DROPPED || weight === REPLACED ? "was called" : "called";
+    const when = weight === DROPPED ? "was called" : "called";
     const title = `${when} by ${fullName(caller.definition)} on line ${lines[0]}`;
-    const length = (site: DefinitionSite) =>
-      weight <= UNCHANGED
-        ? Math.min(linesOf(site, MAX_UNCHANGED_LINES), MAX_UNCHANGED_LINES)
-        : linesOf(site, most);
+    const length = weight <= UNCHANGED ? MAX_UNCHANGED_LINES : MAX_LINES;
     return found.map(({ site, fit }) => {
       const score = risk * weight * fit * (isSlight(site) ? SLIGHT : 1);
-      return { site, fit, weight, piece: pieceOf(site, length(site), title, score) };
+      return { site, fit, weight, piece: pieceOf(site, length, title, score) };
     });
   });
 }
@@ -138,7 +114,8 @@ function definitionsOf(
 }
 
 function pieceOf(site: DefinitionSite, maxLines: number, why: string, score: number): Piece {
-  return definitionPiece("callee", site, beginning(site, maxLines, MAX_DOC_LINES), score, `, ${why}`);
+  const length = isType(site.definition) ? TYPE_LINES : maxLines;
+  return definitionPiece("callee", site, beginning(site, length, MAX_DOC_LINES), score, `, ${why}`);
 }
 
 /** The functions that short callees call in their own files, by name. */
@@ -146,7 +123,6 @@ function innerPieces(callees: readonly Callee[]): Piece[] {
   return callees.flatMap(({ piece, site: { file, definition } }) => {
     if (definition.end - definition.start > MAX_LINES) return [];
     const lines = file.lines.slice(definition.signatureEnd - 1, definition.end);
-    const isDelegate = definition.end - definition.signatureEnd <= DELEGATE_LINES;
     const text = lines.map((line) => line.slice(0, MAX_CHARACTERS)).join("\n");
     const called = new Set([...text.matchAll(calledAlone)].map((match) => match[1]));
     const inner = file.definitions.filter(
@@ -155,19 +131,18 @@ function innerPieces(callees: readonly Callee[]): Piece[] {
         isRun(one) &&
         !isCommonName(one.name) &&
         (one.container === null || one.container === definition.container) &&
-        one.end - one.start < (isDelegate ? MAX_LINES_OF_MANY : MAX_INNER_LINES) &&
+        one.end - one.start < MAX_INNER_LINES &&
         (one.end < definition.start || one.start > definition.end),
     );
     return inner.slice(0, MAX_INNER).map((one) => {
       const title = `called by ${fullName(definition)}`;
-      return pieceOf({ file, definition: one }, MAX_LINES_OF_MANY, title, piece.score * INNER);
+      return pieceOf({ file, definition: one }, MAX_INNER_LINES, title, piece.score * INNER);
     });
   });
 }
 
-/** A called name with no receiver or a short one, which may be the own object. */
-const calledAlone =
-  /(?:(?<![\w$.>:])|(?<![\w$.>:)\]])(?:this|self|cls|\w)(?:\.|->))([\p{L}_$][\p{L}\p{N}_$]*)\(/gu;
+/** A called name with no receiver, or with the own object as the receiver. */
+const calledAlone = /(?:(?<![\w$.>:])|\b(?:this|self|cls)(?:\.|->))([\p{L}_$][\p{L}\p{N}_$]*)\(/gu;
 
 /** Code that says little more than its name: a prototype, a one-line macro, or a method that only returns a field. */
 function isSlight(site: DefinitionSite): boolean {

@@ -21,7 +21,7 @@ import type { Definition } from "../../../repo/code/source.ts";
 import { isTestFile } from "../../../repo/code/test-file.ts";
 import { showPath } from "../../../repo/show.ts";
 import type { KnownCall, OpenedGraph } from "../../loop/review-run.ts";
-import { type Changed, isWithin, shareOf } from "./changed.ts";
+import { type Changed, isWithin } from "./changed.ts";
 import {
   clamped,
   joined,
@@ -114,15 +114,11 @@ export function usePieces(
   shown: ShownLines,
   callsOf: (one: Changed) => KnownCalls,
 ): Piece[] {
-  const bestLines = shareOf(changed) < 1 ? WHOLE_LINES : WHOLE_BEST_LINES;
   return changed.flatMap((one) => {
     const groups = groupsOf(one, lookup, shown, callsOf(one));
     const tests = groups.filter(({ file }) => isTestFile(file.path));
     const code = groups.filter(({ file }) => !isTestFile(file.path));
-    return [
-      ...ranked(code, one, "caller", CALLER, bestLines),
-      ...ranked(tests, one, "test", TEST, bestLines),
-    ];
+    return [...ranked(code, one, "caller", CALLER), ...ranked(tests, one, "test", TEST)];
   });
 }
 
@@ -224,7 +220,6 @@ function ranked(
   one: Changed,
   kind: "caller" | "test",
   weight: number,
-  bestLines: number,
 ): Piece[] {
   const nearness = kind === "test" ? likelyTest : closeness;
   const worth = ({ file, fit }: CallerGroup) => fit * nearness(one.path, file.path);
@@ -239,7 +234,7 @@ function ranked(
   return sorted.map((group, at) => {
     const isShown = kind === "caller" || at < SHOWN_TESTS;
     const score = isShown ? (one.risk * weight * share * worth(group)) / (1 + REPEATED * at) : 0;
-    const wholeCode = at < BEST ? bestLines : WHOLE_LINES;
+    const wholeCode = at < BEST ? WHOLE_BEST_LINES : WHOLE_LINES;
     return pieceOf(group, kind, score, kind === "test" ? WHOLE_TEST_LINES : wholeCode);
   });
 }

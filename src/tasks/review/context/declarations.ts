@@ -1,11 +1,4 @@
-import {
-  type CodeFile,
-  type DefinitionSite,
-  fullName,
-  functionAround,
-  isRun,
-  isType,
-} from "../../../repo/code/code-file.ts";
+import { type CodeFile, type DefinitionSite, fullName, isRun, isType } from "../../../repo/code/code-file.ts";
 import {
   bestTargets,
   closeness,
@@ -259,8 +252,6 @@ const MAX_RUN_HEAD = 2;
 interface Passing {
   kind: "producer" | "consumer" | "sibling";
   weight: number;
-  /** Lines shown around the place. */
-  around?: number;
   isWanted(mention: Mention, name: string): boolean;
   title(name: string, where: string, one: Changed): string;
 }
@@ -287,16 +278,6 @@ const otherUse: Passing = {
   title: (name, where) => `uses ${name} too${where}`,
 };
 
-/** Code that still calls what a changed definition no longer calls: the half that the change may have forgotten. */
-const stillCalling: Passing = {
-  kind: "sibling",
-  weight: 0.6,
-  around: 6,
-  isWanted: ({ role }) => role === "call",
-  title: (name, where, one) =>
-    `still calls ${name}${where}, which ${fullName(one.site.definition)} no longer does`,
-};
-
 export function valuePieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
   const other = { ...otherUse, weight: otherUse.weight * Math.sqrt(shareOf(changed)) };
   return changed.flatMap((one) => {
@@ -307,7 +288,6 @@ export function valuePieces(changed: readonly Changed[], lookup: Lookup): Piece[
       ...piecesOf(one.newNames, producer),
       ...piecesOf(one.setNames, consumer),
       ...piecesOf(new Set([...called, ...one.newNames]), other),
-      ...piecesOf(new Set(one.droppedCalls.map(({ name }) => name)), stillCalling),
     ];
   });
 }
@@ -319,11 +299,7 @@ function passingPieces(one: Changed, name: string, passing: Passing, lookup: Loo
     const around = definitionsAt(place.file.definitions, place.line).filter(isRun).at(-1);
     const title = passing.title(name, around ? ` in ${fullName(around)}` : "", one);
     const score = scoreOf(one, place, passing.weight, at, places.length);
-    return placePiece(passing.kind, place, placeRanges(place, around, passing.around ?? AROUND), {
-      subject: name,
-      title,
-      score,
-    });
+    return placePiece(passing.kind, place, placeRanges(place, around), { subject: name, title, score });
   });
 }
 
@@ -331,10 +307,7 @@ function placesOf(one: Changed, name: string, lookup: Lookup, isWanted: Passing[
   if (isCommonName(name) || lookup.isCommon(name)) return [];
   const found = lookup.mentions(name).filter((mention) => {
     const { path } = mention.file;
-    const isOwn =
-      isWithin(one, { path, line: mention.line }) ||
-      functionAround(mention.file, mention.line)?.name === name;
-    return isWanted(mention, name) && !isOwn && !isTestFile(path);
+    return isWanted(mention, name) && !isWithin(one, { path, line: mention.line }) && !isTestFile(path);
   });
   if (found.length > MAX_PLACES) return [];
   const own = one.site.definition.start;
@@ -352,8 +325,8 @@ function scoreOf(one: Changed, { file }: Mention, weight: number, at: number, co
 const becauseOf = ({ after }: Changed, what: string) =>
   after === null ? "" : `, which ${fullName(after.definition)} ${what}`;
 
-function placeRanges({ line }: Mention, around: Definition | undefined, lines: number): LineSpan[] {
-  const near = { start: line - lines, end: line + lines };
+function placeRanges({ line }: Mention, around: Definition | undefined): LineSpan[] {
+  const near = { start: line - AROUND, end: line + AROUND };
   if (around === undefined) return [near];
   const { start, end, signatureEnd } = around;
   if (end - start < WHOLE_LINES) return [{ start, end }];
