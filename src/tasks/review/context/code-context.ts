@@ -12,7 +12,7 @@ import { calleePieces } from "./callees.ts";
 import { callerFiles, knownCalls, namesOf, unusedLines, usePieces } from "./callers.ts";
 import { type Changed, changedDefinitions, shareOf } from "./changed.ts";
 import { memberPieces, namedPieces, valuePieces } from "./declarations.ts";
-import { documentedWords, documentPieces, isDocument, keyPieces, keyWords } from "./keys.ts";
+import { keyPieces, keyWords } from "./keys.ts";
 import {
   createRepositoryFiles,
   type LineSpan,
@@ -160,7 +160,6 @@ async function findPieces(parts: ContextParts, diffs: readonly FileDiff[], shown
     ...siblingPieces(code, lookup),
     ...(await alikePieces(code, lookup, shown)),
     ...surroundings(code, lookup),
-    ...(await documentPieces(code, hits, files)),
   ];
   return { pieces, unused: unusedLines(code, lookup, hits), isLarge: shareOf(code) < 1 };
 }
@@ -175,9 +174,9 @@ function search(
   const keys = [...new Set(changed.flatMap(keyWords))].slice(0, MAX_KEYS);
   const all = [...names.keys()];
   const first = MAX_WORDS - keys.length;
-  const words = [...all.slice(0, first), ...keys, ...all.slice(first), ...changed.flatMap(documentedWords)];
-  // Text that is neither code nor documentation is not searched.
-  const wants = (path: string) => files.isReadable(path) && (isDocument(path) || !notSearched.test(path));
+  const words = [...all.slice(0, first), ...keys, ...all.slice(first)];
+  // Text that is no code is not searched.
+  const wants = (path: string) => files.isReadable(path) && !notSearched.test(path);
   return searchWords(workspace, words, { wants, signal, timeLeft });
 }
 

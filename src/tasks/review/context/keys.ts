@@ -1,11 +1,9 @@
 import { fullName, isProse, type TextFile } from "../../../repo/code/code-file.ts";
 import { closeness, isCommonName, nearestFirst } from "../../../repo/code/names.ts";
 import { isTestFile } from "../../../repo/code/test-file.ts";
-import { namesOf } from "./callers.ts";
 import { type Changed, isWithin } from "./changed.ts";
 import {
   firstOfFiles,
-  type Hit,
   inQuotes,
   type LineSpan,
   type RepositoryFiles,
@@ -157,28 +155,20 @@ const keysOf = ({ literals, sourceLiterals }: Changed): string[] =>
 /** The literals on changed lines that look like keys, and those assigned to the variables they read, as search words. */
 export const keyWords = (one: Changed): string[] => keysOf(one).map(inQuotes);
 
-/** The other statements with a key that changed lines depend on; those that seem to define it come first. */
-export const keyPieces = (
+/** The other statements with a key that changed lines depend on, for the first change that has it; those that seem to define it come first. */
+export async function keyPieces(
   changed: readonly Changed[],
   hits: WordHits,
   files: RepositoryFiles,
   shown: ShownLines,
-): Promise<Piece[]> =>
-  piecesOfWords(changed, keysOf, (one, key) => statementPieces(one, key, hits, files, shown));
-
-/** The pieces of each word of the changes, for the first change that has it. */
-async function piecesOfWords(
-  changed: readonly Changed[],
-  wordsOf: (one: Changed) => string[],
-  piecesOf: (one: Changed, word: string) => Promise<Piece[]>,
 ): Promise<Piece[]> {
   const seen = new Set<string>();
   const pieces: Piece[] = [];
   for (const one of changed) {
-    for (const word of wordsOf(one)) {
-      if (seen.has(word)) continue;
-      seen.add(word);
-      for (const piece of await piecesOf(one, word)) pieces.push(piece);
+    for (const key of keysOf(one)) {
+      if (seen.has(key)) continue;
+      seen.add(key);
+      for (const piece of await statementPieces(one, key, hits, files, shown)) pieces.push(piece);
     }
   }
   return pieces;
@@ -226,58 +216,4 @@ function ranked(one: Changed, key: string, uses: readonly Use[], count: number):
       score: at < 0 ? 0 : (one.risk * worth) / (1 + at * REPEATED),
     });
   });
-}
-
-const DOCUMENT = 0.5;
-/** A word on more lines of the documentation is an ordinary word, not a name. */
-const MAX_DOCUMENTED = 40;
-
-const documents = /\.(?:md|mdx|markdown|rst|adoc|txt|conf)$/i;
-/** Files about the past, and files that users do not read. */
-const notDocuments =
-  /(?:^|\/)(?:CHANGE(?:S|LOG)|HISTORY|NEWS|RELEASES?(?:[-_]NOTES)?|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|requirements)[^/]*$|(?:^|\/)\.?(?:changes|changelogs?|changesets?|newsfragments|releases)\//i;
-
-export const isDocument = (path: string): boolean =>
-  documents.test(path) && !notDocuments.test(path) && !isTestFile(path);
-
-export function documentedWords(one: Changed): string[] {
-  // A `#private` name is not documented.
-  const names = namesOf(one).filter((name) => name.length > 2 && !name.startsWith("#"));
-  return [...names, ...one.literals.filter(isOption)];
-}
-
-/** `--max-size`, `max_size`, `X-Forwarded-For`: not a sentence or an ordinary word. */
-const isOption = (literal: string): boolean =>
-  /^[\w$@.:/-]{3,50}$/.test(literal) && /[A-Za-z]/.test(literal) && isDistinctive(literal);
-
-const isDistinctive = (word: string): boolean => /[a-z][A-Z]|[_\d:/@.-]/.test(word);
-
-export const documentPieces = (
-  changed: readonly Changed[],
-  hits: WordHits,
-  files: RepositoryFiles,
-): Promise<Piece[]> =>
-  piecesOfWords(changed, documentedWords, async (one, word) => {
-    const found = hits.of(word).filter((hit) => isDocument(hit.path) && mentionsWord(hit, word));
-    if (found.length > MAX_DOCUMENTED) return [];
-    const pieces: Piece[] = [];
-    for (const { path, line } of firstOfFiles(found, (hit) => hit.path, SHOWN_IN_FILE)) {
-      if (pieces.length >= SHOWN) break;
-      const file = await files.read(path, "head");
-      if (file === null) continue;
-      const score = (one.risk * DOCUMENT * rarity(found.length)) / (1 + pieces.length * REPEATED);
-      const around = { start: line - 1, end: line + 1 };
-      pieces.push(
-        placePiece("document", { file, line }, [around], { subject: word, title: `mentions ${word}`, score }),
-      );
-    }
-    return pieces;
-  });
-
-/** A plain word counts only if it is written as code. */
-function mentionsWord({ text }: Hit, word: string): boolean {
-  if (isDistinctive(word)) return true;
-  const at = text.indexOf(word);
-  const [before, behind] = [text.slice(0, at), text.slice(at + word.length)];
-  return /[`.'"<]$/.test(before) || /^[`('"(]/.test(behind) || /^(?: {4}|\t|>>> )/.test(text);
 }

@@ -17,7 +17,6 @@ export const kinds = [
   "sibling",
   "type",
   "test",
-  "document",
 ] as const;
 type Kind = (typeof kinds)[number];
 /** The lines of a changed definition are not shown as a piece of their own: they widen the diff. */
@@ -193,15 +192,7 @@ export function selectPieces(
 
 const MAX_ALIKE_LINES = 12;
 /** These differ in what matters even if they are built alike. */
-const unlike: ReadonlySet<Kind> = new Set([
-  "body",
-  "contract",
-  "sibling",
-  "type",
-  "named",
-  "member",
-  "document",
-]);
+const unlike: ReadonlySet<Kind> = new Set(["body", "contract", "sibling", "type", "named", "member"]);
 
 /** What short pieces of one kind and file have in common that differs in names and numbers only: of five setters, one is shown. */
 function shapeOf({ kind, file, ranges }: Piece): string | null {
@@ -337,7 +328,6 @@ const titles: Record<ShownKind, string> = {
   sibling: "Siblings: other implementations, twins and counterparts",
   type: "The types around the changed code",
   test: "Tests of it",
-  document: "Documentation of it",
 };
 
 /** Bytes of all headings of sections together. */

@@ -238,21 +238,6 @@ describe("values in the first message", () => {
     const piece = pieceOf(message, "app/boot.py", "sets upstream_key in boot, which serve now reads");
     expect(piece).toContain("2|    if debug:\n3|        request.upstream_key = 'x'");
   });
-
-  it("The message holds documentation of a changed option", async () => {
-    const source = (parse: string) => `export function options(args) {\n  return ${parse};\n}\n`;
-    const docs =
-      "# Usage\n\nFiles are chosen by\n`--only-paths`, which takes globs.\nIt may be repeated.\n\nMore.\n";
-    const message = await changeMessage(
-      "cli.js",
-      source,
-      ['args.get("--only-paths")', 'existing(args.get("--only-paths"))'],
-      { "docs/usage.md": docs, "CHANGELOG.md": docs },
-    );
-    const piece = pieceOf(message, "docs/usage.md", "mentions --only-paths");
-    expect(piece).toContain("4|`--only-paths`, which takes globs.\n5|It may be repeated.");
-    expect(codeAround(message)).not.toContain("CHANGELOG");
-  });
 });
 
 describe("values that the change sets", () => {
