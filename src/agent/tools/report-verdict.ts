@@ -8,6 +8,8 @@ const MAX_TEXT = 2_000;
 const MAX_QUOTE = 2_000;
 const MAX_PLACES = 20;
 const MAX_TITLE = 200;
+const MAX_SENTENCE = 1_000;
+const MAX_CORRECTIONS = 40;
 
 const Place = z.strictObject({
   path: z.string(),
@@ -44,6 +46,20 @@ const Input = z.strictObject({
     .describe(
       "If only a part of the claim is true: the claim as it should read, one sentence that names the fault by itself.",
     ),
+  corrections: z
+    .array(
+      z.strictObject({
+        sentence: z.int().min(1).describe("Its number."),
+        text: z
+          .string()
+          .max(MAX_SENTENCE)
+          .nullish()
+          .describe("The sentence as it should read. Left out: it is struck."),
+      }),
+    )
+    .max(MAX_CORRECTIONS)
+    .default([])
+    .describe("The sentences of the claim's text that are not true; those that you leave out hold."),
   evidence: z
     .array(Evidence)
     .max(MAX_PLACES)
@@ -104,6 +120,10 @@ async function execute(input: Input, context: ToolContext) {
     severity,
     reached,
     title,
+    corrections: verdict.corrections.map(({ sentence, text }) => ({
+      sentence,
+      text: text?.trim() || null,
+    })),
     places,
   });
   if (!answer.ok) throw new ToolError(answer.reason);

@@ -38,6 +38,14 @@ export interface Rejection {
   reason: string;
 }
 
+/** What a second look says of one sentence of a finding's text that does not hold. */
+export interface Correction {
+  /** Number of the sentence, from 1. */
+  sentence: number;
+  /** The sentence as it should read; null to strike it. */
+  text: string | null;
+}
+
 export interface Verdict {
   verdict: "confirmed" | "refuted" | "uncertain";
   /** What the code shows; for an uncertain finding, what remains open. */
@@ -50,6 +58,8 @@ export interface Verdict {
   reached: boolean | null;
   /** The claim as it should read if only a part of it is true; null keeps the finding's title. */
   title: string | null;
+  /** Of the sentences of the finding's text; the others hold. */
+  corrections: readonly Correction[];
   /** Never empty for a refuted finding: the lines that make it impossible. */
   evidence: readonly Evidence[];
   /** Other places of the same fault in the change; not anchored yet. */

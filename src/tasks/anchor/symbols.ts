@@ -5,7 +5,7 @@ import { type Definition, definitionsAt } from "../../repo/code/source.ts";
 const known = new WeakMap<readonly string[], Promise<readonly Definition[]>>();
 
 /** The definitions of a file in line order; empty for prose, and for text that is too large or too dense to parse. */
-function definitionsIn(path: string, lines: readonly string[]): Promise<readonly Definition[]> {
+export function definitionsIn(path: string, lines: readonly string[]): Promise<readonly Definition[]> {
   const found = known.get(lines) ?? define(path, lines);
   known.set(lines, found);
   return found;

@@ -25,8 +25,6 @@ interface LoopTask {
   messages: readonly Message[];
   /** The tools through which the loop reports and finishes. */
   outputTools: readonly AnyTool[];
-  /** What is offered instead of `outputTools` alone, so that two loops have the same list: calls of the others are refused. */
-  offeredTools?: readonly AnyTool[];
   /** True if the messages hold everything the loop needs: it gets no reading tools. */
   hasNoReadingTools?: boolean;
   ports: Omit<ToolContext, "targetBranch" | "workspace" | "alsoRoots" | "diffs" | "coverage" | "isPrivate">;
@@ -50,9 +48,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     loop: task.loop,
     model: deps.models[task.role],
     messages: task.messages,
-    tools: task.hasNoReadingTools
-      ? task.outputTools
-      : [...readingTools, ...(task.offeredTools ?? task.outputTools)],
+    tools: task.hasNoReadingTools ? task.outputTools : [...readingTools, ...task.outputTools],
     outputTools: task.outputTools,
     context: {
       targetBranch: input.targetBranch,

@@ -14,8 +14,8 @@ const prompt = (name: string) => read(name).replaceAll(/\{\{\w+\}\}/g, (mark) =>
 /** For the reviewer. The same in every review, so that the provider can cache it. */
 export const systemPrompt = prompt("system.md");
 
-/** For the verifier, who checks findings of another loop: it follows what that loop read first. */
-export const verifyPrompt = prompt("verify.md").trim();
+/** For the verifier, who checks the findings of another loop and the sentences of their texts. */
+export const verifyPrompt = prompt("verify.md");
 
 /** For the loop that merges findings. */
 export const mergePrompt = prompt("merge.md");

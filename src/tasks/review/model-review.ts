@@ -81,7 +81,7 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     unpublished: new Set(earlier.unpublished.map(identify)),
     earlier,
     model: isOver ? null : run,
-    verify: (fresh) => verify(run, passes, fresh, isOver ? whyStopped[stopReason] : null),
+    verify: (fresh) => verify(run, fresh, isOver ? whyStopped[stopReason] : null),
   });
   const { usage } = run.limits.budget;
   return {
@@ -207,19 +207,17 @@ function isModelLost({ deps }: ReviewRun, { reviews, stops }: Passes): boolean {
 /** @param whyNot why no model can verify; null if one can */
 async function verify(
   run: ReviewRun,
-  passes: Passes,
   fresh: readonly FindingGroup[],
   whyNot: string | null,
 ): Promise<VerifiedFindings> {
   const settled = fresh.filter(([first]) => isUndisputed(first)).map(mergedFinding);
   const groups = fresh.filter(([first]) => !isUndisputed(first));
-  const { findings, dropped } = await verifyDisputed(run, passes, groups, whyNot);
+  const { findings, dropped } = await verifyDisputed(run, groups, whyNot);
   return { findings: [...settled, ...findings], dropped };
 }
 
 async function verifyDisputed(
   run: ReviewRun,
-  { reviews }: Passes,
   groups: readonly FindingGroup[],
   whyNot: string | null,
 ): Promise<VerifiedFindings> {
@@ -227,7 +225,7 @@ async function verifyDisputed(
   if (whyNot !== null)
     return { findings: groups.map((group) => asUnverified(mergedFinding(group), whyNot)), dropped: [] };
   if (groups.length > 0) run.deps.progress({ type: "phase", phase: "verifying" });
-  return verifyFindings(run, reviews, groups);
+  return verifyFindings(run, groups);
 }
 
 interface Merged {

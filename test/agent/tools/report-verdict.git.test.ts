@@ -44,7 +44,7 @@ describe("report_verdict", () => {
           failingInput: "an empty list",
           severity: "high",
         },
-        ...{ reached: null, title: null, evidence: [], places: [] },
+        ...{ reached: null, title: null, corrections: [], evidence: [], places: [] },
       },
     ]);
     expect(run.endsLoop).toBe(true);
@@ -55,6 +55,16 @@ describe("report_verdict", () => {
     const { run } = await report({ ...confirmed, claim: 2 }, { open: [1, 3] });
     expect(run.endsLoop).toBe(false);
     expect(run.text).toBe("Recorded: claim 2 is confirmed. Still open: 1, 3.");
+  });
+
+  it("report_verdict hands over corrected sentences, and strikes those without a text", async () => {
+    const corrections = [{ sentence: 1, text: " So it reads. " }, { sentence: 2 }, { sentence: 4, text: "" }];
+    const { judged } = await report({ ...confirmed, corrections });
+    expect(judged[0]?.corrections).toEqual([
+      { sentence: 1, text: "So it reads." },
+      { sentence: 2, text: null },
+      { sentence: 4, text: null },
+    ]);
   });
 
   it("report_verdict takes what is true of a claim as one line", async () => {

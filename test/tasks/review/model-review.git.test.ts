@@ -270,14 +270,6 @@ describe("verification", () => {
     ]);
   });
 
-  it("The verifier has the tools and the first messages of the review, for the provider's cache", async () => {
-    const { models } = await review({ review: four });
-    const [reader, sceptic] = [models.review.requests[0], models.verify.requests[0]];
-    expect(sceptic?.tools).toEqual(reader?.tools);
-    expect(sceptic?.messages[0]).toEqual(reader?.messages[0]);
-    expect(sceptic?.messages[1]?.content.startsWith(reader?.messages[1]?.content ?? "?")).toBe(true);
-  });
-
   it("The verifier takes no findings and no summary, and the review takes no verdicts", async () => {
     const script: Script = {
       review: (_, n) => (n === 0 ? turn(verdict({ claim: 1 })) : turn(report(), finish())),
@@ -286,8 +278,8 @@ describe("verification", () => {
     };
     const { result, models } = await review(script);
 
-    expect(textOf(models.review.requests[1] as ModelRequest)).toContain("there is no claim to judge here");
-    expect(textOf(models.verify.requests[1] as ModelRequest)).toContain("no finding can be reported here");
+    expect(textOf(models.review.requests[1] as ModelRequest)).toContain("no tool 'report_verdict'");
+    expect(textOf(models.verify.requests[1] as ModelRequest)).toContain("no tool 'report_finding'");
     expect(result.findings.map(({ finding }) => finding.verification)).toEqual(["confirmed"]);
     expect(result.summary).toBe("Limits everything.");
   });
@@ -341,6 +333,20 @@ describe("verification", () => {
     expect(JSON.stringify(models.verify.requests[1])).toContain("names no lines that exist");
     expect(result.dropped).toEqual([]);
     expect(result.findings).toMatchObject([{ finding: { verification: "confirmed" } }]);
+  });
+
+  it("Sentences that do not hold are corrected or struck, and one must remain", async () => {
+    const body = "It throws. It always loses data. Import it.";
+    const strike = (...all: number[]) => verdict({ corrections: all.map((sentence) => ({ sentence })) });
+    const script: Script = {
+      review: () => turn(report({ body }), finish()),
+      verify: (_, n) => turn([strike(1, 2, 3), strike(4), strike(2)][n] ?? verdict()),
+    };
+    const { result, models } = await review(script);
+
+    expect(JSON.stringify(models.verify.requests[1])).toContain("strikes every sentence");
+    expect(JSON.stringify(models.verify.requests[2])).toContain("names sentence 4; the text has 3");
+    expect(result.findings).toMatchObject([{ finding: { body: "It throws. Import it.", line: 1 } }]);
   });
 
   it("A mild finding is listed in the summary, with the reason", async () => {

@@ -1,6 +1,6 @@
 import type { Message } from "../../../agent/llm/model.ts";
 import { createTokenEstimator } from "../../../agent/loop/limits.ts";
-import { judgingTools, readingTools, reportingTools } from "../../../agent/tools/index.ts";
+import { readingTools, reportingTools } from "../../../agent/tools/index.ts";
 import { toDefinition } from "../../../agent/tools/to-openai.ts";
 import type { Effort } from "../../../config/repo-config.ts";
 import { countReviewed, type ReviewedHunks } from "../../reviewed/known-change.ts";
@@ -17,10 +17,10 @@ const GROWTH_TOKENS = 5_500;
 const ANSWER_TOKENS = 600;
 /** Expected findings by number of hunks; not proportional for large changes. */
 const findingsOf = (hunks: number) => Math.min(12, 1.3 + hunks / 40);
-/** Findings that one verification checks, and its requests. Each begins with the first message of the review, unless that is long. */
+/** Findings that one verification checks, its requests, and the tokens of each. */
 const FINDINGS_A_LOOK = 4;
 const REQUESTS_A_LOOK = 1.25;
-const lookRequestTokens = (firstTokens: number) => (firstTokens > 25_000 ? 10_000 : firstTokens + 1_500);
+const LOOK_REQUEST_TOKENS = 7_500;
 const LOOK_ANSWER_TOKENS = 470;
 /** The merge loop usually takes one request. A single loop needs none. */
 const MERGE_TOKENS = 3_200;
@@ -39,9 +39,7 @@ interface PredictionParts {
 
 /** Tokens of the first request of a loop, tool definitions included. */
 export function firstRequestTokens(messages: readonly Message[]): number {
-  return createTokenEstimator(
-    [...readingTools, ...reportingTools, ...judgingTools].map(toDefinition),
-  ).request(messages);
+  return createTokenEstimator([...readingTools, ...reportingTools].map(toDefinition)).request(messages);
 }
 
 export function predictReview({
@@ -71,7 +69,7 @@ export function predictReview({
   });
   const reading = passes.reduce((sum, tokens) => sum + tokens, 0) * loopsAUnit;
   const requests = plan.units.length * loopsAUnit * REQUESTS_A_UNIT;
-  const looking = looks * REQUESTS_A_LOOK * lookRequestTokens(firstTokens);
+  const looking = looks * REQUESTS_A_LOOK * LOOK_REQUEST_TOKENS;
   const promptTokens = reading + looking + merges * MERGE_TOKENS;
   const answerTokens = (requests + merges) * ANSWER_TOKENS + looks * REQUESTS_A_LOOK * LOOK_ANSWER_TOKENS;
   // The limit stops the review there.

@@ -3,7 +3,7 @@ import type { Message } from "../../../agent/llm/model.ts";
 import type { TokenBudget } from "../../../agent/loop/limits.ts";
 import type { AgentResult } from "../../../agent/loop/run-agent.ts";
 import type { StopReason } from "../../../agent/record/trajectory.ts";
-import { graphTools, journalTools, judgingTools, reportingTools } from "../../../agent/tools/index.ts";
+import { graphTools, journalTools, reportingTools } from "../../../agent/tools/index.ts";
 import { withNamedRules } from "../../../agent/tools/report-finding.ts";
 import { type Finding, isOfOwnRule, toolOf, worstFirst } from "../../../core/finding.ts";
 import { byteLength } from "../../../core/text/cut.ts";
@@ -130,17 +130,6 @@ export async function newRuleMatches(
   return all;
 }
 
-/**
- * One list for review and verification: definitions come first in a request, so the provider's cache holds across both. Each loop refuses the
- * tools of the other.
- */
-export const reviewTools = ({ change: { graph, rules }, deps: { journal } }: ReviewRun) => [
-  ...ownReportingTools(rules),
-  ...judgingTools,
-  ...(graph ? graphTools : []),
-  ...(journal ? journalTools : []),
-];
-
 const ownReportingTools = (rules: ChangeUnderReview["rules"]) =>
   withNamedRules(
     reportingTools,
@@ -177,8 +166,11 @@ async function reviewUnit(
     loop: task.loop,
     role: "review",
     messages: withFocus(start, task),
-    outputTools: [...ownReportingTools(change.rules), ...(journal ? journalTools : [])],
-    offeredTools: reviewTools(run),
+    outputTools: [
+      ...ownReportingTools(change.rules),
+      ...(graph ? graphTools : []),
+      ...(journal ? journalTools : []),
+    ],
     ports: { report: collector, ...(journal && { journal }), ...(graph && { graph }) },
     coverage,
     turns: input.limits.turns,

@@ -1,7 +1,8 @@
 import type { Message } from "../../../agent/llm/model.ts";
 import type { Finding } from "../../../core/finding.ts";
-import { cutAtLine } from "../../../core/text/cut.ts";
+import { byteLength, cutAtLine } from "../../../core/text/cut.ts";
 import { wrapUntrusted } from "../../../core/text/fence.ts";
+import { isCommonName } from "../../../repo/code/names.ts";
 import {
   divideHunk,
   type Hunk,
@@ -13,84 +14,51 @@ import {
 } from "../../../repo/diff/file-diff.ts";
 import { showPath } from "../../../repo/show.ts";
 import type { AnchorFile } from "../../anchor/anchor.ts";
+import { definitionOf, definitionsIn } from "../../anchor/symbols.ts";
 import type { PlaceRun, ReviewRun } from "../../loop/review-run.ts";
-import { roomFor } from "../../loop/run-loop.ts";
-import { systemPrompt, verifyPrompt } from "../../prompts/prompts.ts";
+import { openingMessages, roomFor } from "../../loop/run-loop.ts";
+import { verifyPrompt } from "../../prompts/prompts.ts";
 import { ruleOfClaim } from "../../rules/named-rules.ts";
-import type { UnitStart } from "../find/review-units.ts";
+import { sentencesOf } from "./sentences.ts";
 
 const MAX_QUOTE_BYTES = 4_000;
 const MAX_HUNKS_BYTES = 16_000;
+/** For each claim. */
+const MAX_CLAIM_HUNKS_BYTES = 4_000;
+const MAX_CLAIM_CODE_BYTES = 4_000;
+const MAX_CODE_BYTES = 14_000;
 const MAX_LIST_BYTES = 6_000;
-const MAX_PURPOSE_BYTES = 4_000;
-const MAX_EVIDENCE_LINES = 40;
+const MAX_BODY_BYTES = 8_000;
+const MAX_PURPOSE_BYTES = 2_000;
+const MAX_CODE_LINES = 40;
+const NEAR_LINES = 3;
 const SHORT_SHARE = 0.04;
 
-/** Bytes of a review's first messages that a verification may begin with: more costs more than it tells. */
-const MAX_SHARED_BYTES = 80_000;
-const SHARED_SHARE = 0.5;
-
-/** Null if a review's first messages are too long for verifications to begin with. */
-export function sharedStart({ deps: { models } }: ReviewRun, start: UnitStart): UnitStart | null {
-  const bytes = start.messages.reduce((sum, { content }) => sum + shownBytes(content), 0);
-  return bytes <= roomFor(models.verify, MAX_SHARED_BYTES, SHARED_SHARE) ? start : null;
-}
-
 /**
- * The first messages of a verification. They begin exactly as the review that reported the findings, so that the provider has them cached,
- * and end with the claims, each in one sentence with its location. Of the reviewer's text only the title is shown, because a convincing
- * explanation would bias the verifier.
- *
- * @param start the messages of that review; null to show only the purpose of the change, and the hunks near the claims
+ * The first messages of a verification: what the change says of itself, its hunks near the claims, the code that the claims name, and the claims,
+ * each with the sentences of its text. The rest of the review is left out: the few places that decide are a fraction of it.
  */
-export async function claimMessages(
-  run: ReviewRun,
-  start: UnitStart | null,
-  findings: readonly Finding[],
-): Promise<Message[]> {
-  const listBytes = roomFor(run.deps.models.verify, MAX_LIST_BYTES, SHORT_SHARE);
-  const before: readonly Message[] = start?.messages ?? [
-    { role: "system", content: systemPrompt },
-    { role: "user", content: [task(run), ...purpose(run)].join("\n\n") },
-  ];
-  const hunks = await unshownHunks(run, start?.shown ?? [], findings);
-  const shown = [...before.map(({ content }) => content), ...hunks].join("\n");
-  const sections = [
-    before.at(-1)?.content ?? "",
-    verifyPrompt,
+export async function claimMessages(run: ReviewRun, findings: readonly Finding[]): Promise<Message[]> {
+  const { verify } = run.deps.models;
+  const listBytes = roomFor(verify, MAX_LIST_BYTES, SHORT_SHARE);
+  const ranges = (await Promise.all(findings.map((one) => rangesOf(run, one)))).flat();
+  const hunks: string[] = [];
+  for (const path of new Set([...findings, ...ranges].map((one) => one.path))) {
+    const own = findings.filter((one) => one.path === path);
+    const named = ranges.filter((one) => one.path === path && own.length === 0);
+    const spots = [...own, ...named.map(({ end }) => ({ path, side: "RIGHT" as const, line: end }))];
+    const room = own.length > 0 ? MAX_CLAIM_HUNKS_BYTES * own.length : MAX_CLAIM_HUNKS_BYTES / 2;
+    hunks.push(await changeAround(run, spots, room));
+  }
+  const room = Math.min(MAX_CODE_BYTES, MAX_CLAIM_CODE_BYTES * (1 + findings.length / 2));
+  return openingMessages(verifyPrompt, [
+    task(run),
+    ...purpose(run),
     ...hunks,
-    await evidenceCode(run, findings, shown, listBytes),
+    await claimedCode(run, ranges, hunks.join("\n"), roomFor(verify, room, 2 * SHORT_SHARE)),
     `# ${findings.length === 1 ? "The claim" : `The ${findings.length} claims`}`,
     ...findings.map((finding, at) => claimSection(run, finding, at + 1, listBytes)),
-  ];
-  return [
-    ...before.slice(0, -1),
-    { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
-  ];
-}
-
-async function unshownHunks(
-  run: ReviewRun,
-  shown: UnitStart["shown"],
-  findings: readonly Finding[],
-): Promise<string[]> {
-  const sections: string[] = [];
-  for (const [path, ofFile] of Map.groupBy(findings, (finding) => finding.path)) {
-    const known = new Set(shown.filter((one) => one.path === path).map(({ hunk }) => hunk));
-    const unknown: Finding[] = [];
-    for (const finding of ofFile) if (!known.has(await hunkNearest(run, finding))) unknown.push(finding);
-    if (unknown.length > 0) sections.push(await changeAround(run, unknown));
-  }
-  return sections.filter((section) => section !== "");
-}
-
-/** The number of the hunk nearest to a line, from 1; 0 if the file has none. */
-async function hunkNearest({ change, deps }: PlaceRun, spot: Spot): Promise<number> {
-  const file = change.files.find((one) => one.change.path === spot.path);
-  if (!file?.reviewable) return 0;
-  const { hunks } = await deps.diffs.fileDiff(file.change, 3);
-  const distances = hunks.map((hunk) => distanceTo(hunk, spot));
-  return distances.indexOf(Math.min(...distances)) + 1;
+  ]);
 }
 
 function task({ input, deps }: ReviewRun): string {
@@ -127,21 +95,35 @@ function claimSection(run: ReviewRun, finding: Finding, number: number, listByte
     wrapUntrusted("claim", `${title} (${category})`),
     ruleOfClaim(run.change.rules, finding.rule),
     wrapUntrusted("code", `Place: ${showPath(path)}, ${lines} ${where}:\n${code}`),
+    `The sentences of its text:\n${wrapUntrusted("text", numbered(finding.body))}`,
     places(finding, listBytes),
   ]
     .filter((part) => part !== "")
     .join("\n");
 }
 
+/** The further lines of a sentence are indented, so that no text can forge a number. */
+const numbered = (body: string) =>
+  cutAtLine(
+    sentencesOf(body)
+      .map((sentence, at) => `${at + 1}. ${sentence.trim().replaceAll(/\s*[\n\r\u2028\u2029]/g, "\n   ")}`)
+      .join("\n"),
+    MAX_BODY_BYTES,
+  ).text;
+
 type Spot = Pick<Finding, "path" | "side" | "line">;
 
 /** The hunks of a file that are nearest to one of the lines, or parts of long ones, as many as fit, in file order. */
-export async function changeAround(run: PlaceRun, spots: readonly Spot[]): Promise<string> {
+export async function changeAround(
+  run: PlaceRun,
+  spots: readonly Spot[],
+  maxBytes = MAX_HUNKS_BYTES,
+): Promise<string> {
   const { change, deps } = run;
   const file = change.files.find((one) => one.change.path === spots[0]?.path);
   if (!file?.reviewable) return "";
   const { hunks } = await deps.diffs.fileDiff(file.change, 3);
-  let room = roomFor(deps.models.verify, spots.length > 1 ? 2 * MAX_HUNKS_BYTES : MAX_HUNKS_BYTES, 0.15);
+  let room = roomFor(deps.models.verify, Math.min(maxBytes, 2 * MAX_HUNKS_BYTES), 0.15);
   const parts = hunks.flatMap((hunk) =>
     divideHunk(hunk, room / 2, (line) => shownBytes(renderLine(line)) + 1),
   );
@@ -174,25 +156,104 @@ export async function publicFile(
   return file?.paths.some(isPrivate) ? undefined : file;
 }
 
-/** The code that the evidence names and that is not shown before, without the reviewer's notes. */
-async function evidenceCode(
+/** Lines of a file at head that a claim is about or names. */
+interface Range {
+  path: string;
+  start: number;
+  end: number;
+}
+
+/** "src/a.ts:12", "src/a.ts:12-20", "line 12" or "lines 12 to 20"; the latter are of the claim's own file. */
+const LINES = /(?:([\w@+./-]{1,200}):|\blines? )(\d{1,7})(?:(?: to |-)(\d{1,7}))?/g;
+/** A name in code, such as `total(items)`. */
+const NAMES = /`(?:[\w$]+(?:\.|::|#|->)){0,4}([A-Za-z_$][\w$]{2,60})\b[^`]{0,200}`/g;
+
+/** What a claim is about and what it names, the most important first: its definition, its evidence, the lines and the names in its text. */
+async function rangesOf(
   run: ReviewRun,
-  findings: readonly Finding[],
+  { path, side, line, evidence, title, body }: Finding,
+): Promise<Range[]> {
+  const lines = (await publicFile(run, path))?.lines.RIGHT ?? null;
+  const own = side === "RIGHT" ? await definitionOf(path, lines, line) : null;
+  const named = [
+    ...evidence.map((one) => ({ path: one.path, start: one.start_line, end: one.end_line })),
+    ...Array.from(body.matchAll(LINES), ([, where = path, first = "", last = first]) => ({
+      path: where,
+      start: Math.max(1, Number(first) - NEAR_LINES),
+      end: Number(last) + NEAR_LINES,
+    })),
+  ];
+  const called = Array.from(`${title}\n${body}`.matchAll(NAMES), ([, name = ""]) => name);
+  const names = new Set(called.filter((name) => !isCommonName(name)));
+  const changed = run.change.files.map(({ change }) => change.path);
+  const defined = await definitionsOf(run, [path, ...named.map((one) => one.path), ...changed], names);
+  return [...(own ? [{ path, ...cutAround(own, line) }] : []), ...named, ...defined];
+}
+
+/** A long definition is shown near a line. */
+function cutAround({ start, end }: { start: number; end: number }, line: number) {
+  const half = MAX_CODE_LINES / 2;
+  if (end - start < MAX_CODE_LINES) return { start, end };
+  return { start: Math.max(start, line - half), end: Math.min(end, line + half) };
+}
+
+/** Most files in which names are looked up: those that a claim is about, and as many changed ones. */
+const MAX_FILES = 20;
+
+/** The beginnings of the definitions of these names, each in the first of these files that has it. */
+async function definitionsOf(run: ReviewRun, paths: readonly string[], names: Set<string>): Promise<Range[]> {
+  const found: Range[] = [];
+  for (const path of [...new Set(paths)].slice(0, MAX_FILES)) {
+    if (names.size === 0) break;
+    const lines = (await publicFile(run, path))?.lines.RIGHT;
+    for (const { name, start, end } of lines ? await definitionsIn(path, lines) : [])
+      if (names.delete(name)) found.push({ path, start, end });
+  }
+  return found;
+}
+
+/** The code of these lines as far as there is room, without those that are shown already. */
+async function claimedCode(
+  run: ReviewRun,
+  ranges: readonly Range[],
   shown: string,
   maxBytes: number,
 ): Promise<string> {
-  const blocks: string[] = [];
-  for (const { path, start_line, end_line } of findings.flatMap(({ evidence }) => evidence)) {
-    const lines = (await publicFile(run, path))?.lines.RIGHT;
+  let room = maxBytes;
+  const taken: (Range & { lines: readonly string[] })[] = [];
+  for (const range of ranges) {
+    const lines = (await publicFile(run, range.path))?.lines.RIGHT;
     if (!lines) continue;
-    const end = Math.min(end_line, start_line + MAX_EVIDENCE_LINES - 1, lines.length);
-    const code = lines.slice(start_line - 1, end).map((text, at) => `${start_line + at}|${shorten(text)}`);
-    const isShown = lines.slice(start_line - 1, end).every((text) => shown.includes(text.trim()));
-    if (!isShown) blocks.push(`### ${showPath(path)}:${start_line}-${end}\n${code.join("\n")}`);
+    const end = Math.min(range.end, range.start + MAX_CODE_LINES - 1, lines.length);
+    const own = lines.slice(range.start - 1, end);
+    const isKnown = taken.some(
+      ({ path, start, end: last }) => path === range.path && start <= range.start && end <= last,
+    );
+    if (isKnown || own.every((text) => shown.includes(text.trim()))) continue;
+    room -= own.reduce((sum, text) => sum + byteLength(shorten(text)) + 6, 0);
+    if (room < 0) break;
+    taken.push({ ...range, end, lines });
   }
-  if (blocks.length === 0) return "";
-  const { text } = cutAtLine([...new Set(blocks)].join("\n"), maxBytes);
-  return `# Code that the claim names\n${wrapUntrusted("code", text)}`;
+  if (taken.length === 0) return "";
+  const blocks = [...Map.groupBy(taken, ({ path }) => path)].flatMap(([path, ofFile]) =>
+    joined(ofFile).map(({ start, end }) => {
+      const code = ofFile[0]?.lines.slice(start - 1, end) ?? [];
+      return `### ${showPath(path)}:${start}-${end}\n${code.map((text, at) => `${start + at}|${shorten(text)}`).join("\n")}`;
+    }),
+  );
+  return `# Code that is named below\n${wrapUntrusted("code", blocks.join("\n"))}`;
+}
+
+/** Ranges of one file in line order, joined where they touch. */
+function joined(ranges: readonly Range[]): Range[] {
+  const all: Range[] = [];
+  for (const range of ranges.toSorted((a, b) => a.start - b.start)) {
+    const last = all.at(-1);
+    if (last && range.start <= last.end + 1)
+      all[all.length - 1] = { ...last, end: Math.max(last.end, range.end) };
+    else all.push(range);
+  }
+  return all;
 }
 
 function places({ places: also }: Finding, maxBytes: number): string {

@@ -1,6 +1,6 @@
 import pMap from "p-map";
-import { judgingTools } from "../../../agent/tools/index.ts";
-import type { Verdict } from "../../../agent/tools/tool.ts";
+import { graphTools, journalTools, judgingTools } from "../../../agent/tools/index.ts";
+import type { Correction, Verdict } from "../../../agent/tools/tool.ts";
 import { AppError, asValue, publicLine } from "../../../core/errors.ts";
 import {
   atLeast,
@@ -15,9 +15,9 @@ import { isSameFinding } from "../../anchor/fingerprint.ts";
 import type { ReviewRun } from "../../loop/review-run.ts";
 import { runLoop } from "../../loop/run-loop.ts";
 import { type DroppedFinding, publicModelError, whyNoResult } from "../../shapes/review-result.ts";
-import { type Pass, reviewTools, type UnitStart } from "../find/review-units.ts";
-import { claimMessages, publicFile, sharedStart } from "./claim.ts";
+import { claimMessages, publicFile } from "./claim.ts";
 import { type FindingGroup, mergedFinding, withPlaces } from "./merge.ts";
+import { corrected, sentencesOf } from "./sentences.ts";
 
 export interface VerifiedFindings {
   findings: Finding[];
@@ -31,7 +31,6 @@ const MAX_CLAIMS = 6;
 /** A refuted finding is dropped and recorded; an uncertain one is kept only if severe; one without a verdict says so. */
 export async function verifyFindings(
   run: ReviewRun,
-  passes: readonly ReadUnit[],
   groups: readonly FindingGroup[],
 ): Promise<VerifiedFindings> {
   const verified: VerifiedFindings = { findings: [], dropped: [] };
@@ -39,9 +38,9 @@ export async function verifyFindings(
   let waiting = groups;
   while (waiting.length > 0) {
     const judged = await pMap(
-      conversations(run, passes, waiting),
-      async ({ start, together }) => {
-        const outcomes = await tryToRefute(run, start, together.map(mergedFinding));
+      conversations(waiting),
+      async (together) => {
+        const outcomes = await tryToRefute(run, together.map(mergedFinding));
         return together.map((group, at) => {
           const kept = afterVerification(mergedFinding(group), outcomes[at] ?? NO_VERDICT);
           const rest = "reason" in kept ? withoutFirst(group) : null;
@@ -63,39 +62,16 @@ export async function verifyFindings(
   return verified;
 }
 
-type ReadUnit = Pick<Pass, "files" | "start">;
-
-interface Conversation {
-  /** Null if the claims share nothing that a reviewer read. */
-  start: UnitStart | null;
-  together: readonly FindingGroup[];
-}
-
-/** Groups by unit, or by file if the unit's first messages cannot be shared; those with the worst finding come first. */
-function conversations(
-  run: ReviewRun,
-  passes: readonly ReadUnit[],
-  groups: readonly FindingGroup[],
-): Conversation[] {
-  const starts = new Map(
-    passes.flatMap(({ files, start }) => {
-      const shared = sharedStart(run, start);
-      return files.map(({ change }) => [change.path, shared] as const);
-    }),
+/** Claims about one file stay together as far as there is room; the conversation with the worst finding comes first. */
+function conversations(groups: readonly FindingGroup[]): (readonly FindingGroup[])[] {
+  const sorted = [...Map.groupBy(groups, ([{ path }]) => path).values()].flatMap((ofFile) =>
+    ofFile.toSorted(([a], [b]) => a.line - b.line),
   );
-  const alike = Map.groupBy(groups, ([{ path }]) => starts.get(path) ?? path);
-  const all = [...alike].flatMap(([key, ofOne]): Conversation[] => {
-    const sorted = [...Map.groupBy(ofOne, ([{ path }]) => path).values()].flatMap((ofFile) =>
-      ofFile.toSorted(([a], [b]) => a.line - b.line),
-    );
-    const count = Math.ceil(sorted.length / MAX_CLAIMS);
-    const size = Math.ceil(sorted.length / count);
-    return Array.from({ length: count }, (_, at) => ({
-      start: typeof key === "string" ? null : key,
-      together: sorted.slice(at * size, (at + 1) * size),
-    })).filter(({ together }) => together.length > 0);
-  });
-  const worst = ({ together }: Conversation) =>
+  const size = Math.ceil(sorted.length / Math.ceil(sorted.length / MAX_CLAIMS));
+  const all = Array.from({ length: Math.ceil(sorted.length / size) }, (_, at) =>
+    sorted.slice(at * size, (at + 1) * size),
+  );
+  const worst = (together: readonly FindingGroup[]) =>
     together.map(mergedFinding).toSorted(worstFirst)[0] as Finding;
   return all.toSorted((a, b) => worstFirst(worst(a), worst(b)));
 }
@@ -113,7 +89,7 @@ export function asUnverified(finding: Finding, reason: string): Finding {
 /** The finding after verification, with the verifier's severity unless it breaks a named rule, or the dropped finding. */
 export function afterVerification(finding: Finding, outcome: VerificationOutcome): Finding | DroppedFinding {
   if (typeof outcome === "string") return asUnverified(finding, outcome);
-  const { verdict, failingInput, reason, evidence, places, title } = outcome;
+  const { verdict, failingInput, reason, evidence, places, title, corrections } = outcome;
   const isOfRule = finding.rule !== undefined;
   const reached = isOfRule || (outcome.reached ?? finding.reached);
   const severity = isOfRule ? finding.severity : reached ? (outcome.severity ?? finding.severity) : "low";
@@ -124,6 +100,7 @@ export function afterVerification(finding: Finding, outcome: VerificationOutcome
     severity,
     reached,
     title: title ?? finding.title,
+    body: corrected(finding.body, corrections) ?? finding.body,
     verification: verdict,
     verification_note: verdict === "confirmed" ? confirmation(failingInput, reason) : reason,
     evidence: [...finding.evidence, ...evidence.filter((one) => !isNamed(one, finding))],
@@ -159,31 +136,31 @@ const TURNS_A_CLAIM = 2;
 const TOKENS = 400_000;
 const TIME_SHARE = 0.6;
 
-/** The loop sees the claims and their locations, never the reviewer's reasons. One outcome for each finding, in order. */
-async function tryToRefute(
-  run: ReviewRun,
-  start: UnitStart | null,
-  findings: readonly Finding[],
-): Promise<VerificationOutcome[]> {
+/** One outcome for each finding, in order. */
+async function tryToRefute(run: ReviewRun, findings: readonly Finding[]): Promise<VerificationOutcome[]> {
+  const { graph } = run.change;
+  const { journal } = run.deps;
   // If the code cannot be read, the findings are reported unverified.
-  const messages = await claimMessages(run, start, findings).catch(asValue);
+  const messages = await claimMessages(run, findings).catch(asValue);
   if (messages instanceof AppError) return findings.map(() => publicLine(messages));
   const verdicts = new Map<number, Verdict>();
   const loop = await runLoop(run, {
     loop: `verify:${findings[0]?.id}`,
     role: "verify",
     messages,
-    outputTools: judgingTools,
-    offeredTools: reviewTools(run),
+    outputTools: [...judgingTools, ...(graph ? graphTools : []), ...(journal ? journalTools : [])],
     ports: {
-      ...(run.deps.journal && { journal: run.deps.journal }),
-      ...(run.change.graph && { graph: run.change.graph }),
+      ...(journal && { journal }),
+      ...(graph && { graph }),
       judge: {
         async judge(given, verdict) {
           const claim = given ?? (findings.length === 1 ? 1 : null);
           if (claim === null || claim > findings.length)
             return { ok: false, reason: `give \`claim\`, a number from 1 to ${findings.length}` };
-          const refusal = verdict.verdict === "refuted" ? await whyNotRefuted(run, verdict.evidence) : null;
+          const refusal =
+            verdict.verdict === "refuted"
+              ? await whyNotRefuted(run, verdict.evidence)
+              : whyNotCorrected(findings[claim - 1]?.body ?? "", verdict.corrections);
           if (refusal !== null) return { ok: false, reason: refusal };
           const { places, lost } = await locatePlaces(run, verdict.places);
           verdicts.set(claim, { ...verdict, places });
@@ -204,6 +181,16 @@ async function tryToRefute(
     ? publicModelError(loop.modelError)
     : whyNoResult(loop.stopReason, NO_VERDICT);
   return findings.map((_, at) => verdicts.get(at + 1) ?? reason);
+}
+
+/** Without a sentence nothing is claimed any more, and then lines must show it. */
+function whyNotCorrected(body: string, corrections: readonly Correction[]): string | null {
+  const count = sentencesOf(body).length;
+  const unknown = corrections.find(({ sentence }) => sentence > count);
+  if (unknown) return `\`corrections\` names sentence ${unknown.sentence}; the text has ${count}`;
+  return corrected(body, corrections) === null
+    ? "`corrections` strikes every sentence: correct those that hold in part, or refute the claim"
+    : null;
 }
 
 /** A finding is refuted by lines that exist: without them, a model could drop any finding with a sentence. */

@@ -4,8 +4,7 @@ import { createDiffSource } from "../../../../src/repo/diff-source.ts";
 import { createAnchorFiles } from "../../../../src/tasks/anchor/anchor.ts";
 import { type ReviewRun, startRun } from "../../../../src/tasks/loop/review-run.ts";
 import { createReviewCoverage } from "../../../../src/tasks/review/find/coverage-gate.ts";
-import { startUnit } from "../../../../src/tasks/review/find/review-units.ts";
-import { claimMessages, sharedStart } from "../../../../src/tasks/review/verify/claim.ts";
+import { claimMessages } from "../../../../src/tasks/review/verify/claim.ts";
 import { findReviewedHunks } from "../../../../src/tasks/reviewed/known-change.ts";
 import { ruleMatches } from "../../../../src/tasks/rules/rule-matches.ts";
 import { openRepository } from "../../../agent/tools/context.ts";
@@ -27,7 +26,7 @@ const finding = sampleFinding({
   line: 4,
   quote: "  for (let at = 0; at <= items.length; at++) sum += items[at] * rate();",
   title: "The loop reads one item too many",
-  body: "REASONING-OF-THE-REVIEWER",
+  body: "It reads `items[items.length]` (line 4). The rate is read at src/rate.ts:2.\n3. A forged sentence.",
   evidence: [
     { path: "src/rate.ts", start_line: 1, end_line: 2, note: "NOTE-OF-THE-REVIEWER" },
     { path: "secret/key.ts", start_line: 1, end_line: 1, note: "" },
@@ -64,11 +63,11 @@ const pull = {
   ...{ issues: [], checks: [], earlier: [] },
 };
 
-async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
+async function startedRun(): Promise<ReviewRun> {
   const { workspace } = opened;
   const diffs = createDiffSource(workspace, { ignore: [], private: ["secret/**"] });
   const files = await diffs.files();
-  const models = forAllRoles(scriptedModel([], { contextTokens }));
+  const models = forAllRoles(scriptedModel([], { contextTokens: 128_000 }));
   const isPrivate = (path: string) => path.startsWith("secret/");
   const deps = reviewDependencies(workspace, models, { diffs, isPrivate });
   const change = {
@@ -82,47 +81,9 @@ async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
 
 const asked = async (...findings: readonly (typeof finding)[]) => {
   const claims = findings.length > 0 ? findings : [finding];
-  const messages = await claimMessages(await startedRun(), null, claims);
+  const messages = await claimMessages(await startedRun(), claims);
   return messages.at(-1)?.content ?? "";
 };
-
-describe("a verification that begins with the review's messages", () => {
-  const claims = [finding];
-  const window = { diffBytes: 40_000, contextBytes: 20_000, portionBytes: 20_000 };
-
-  it("The messages begin exactly as the review, for the provider's cache", async () => {
-    const run = await startedRun();
-    const start = await startUnit(run, { files: run.change.files, window });
-    const messages = await claimMessages(run, start, claims);
-    expect(messages).toHaveLength(start.messages.length);
-    expect(messages[0]).toEqual(start.messages[0]);
-    expect(messages[1]?.content.startsWith(`${start.messages[1]?.content}\n\n# Second look\n`)).toBe(true);
-  });
-
-  it("The messages repeat neither the diff nor the code of the review", async () => {
-    const run = await startedRun();
-    const start = await startUnit(run, { files: run.change.files, window });
-    const before = start.messages.at(-1)?.content ?? "";
-    const added = (await claimMessages(run, start, claims)).at(-1)?.content.slice(before.length) ?? "";
-    expect(before).toContain("RATE_OF_TODAY");
-    expect(added).toContain("The loop reads one item too many (correctness)");
-    expect(added).not.toMatch(/RATE_OF_TODAY|What the change does there|Count the last item/);
-  });
-
-  it("The messages add hunks that the review was not shown at first", async () => {
-    const run = await startedRun();
-    const start = await startUnit(run, { files: run.change.files, window: { ...window, diffBytes: 0 } });
-    const text = (await claimMessages(run, start, claims)).at(-1)?.content ?? "";
-    expect(text).toContain("# What the change does there");
-    expect(text).toContain("4 +  for (let at = 0; at <= items.length");
-  });
-
-  it("The messages begin with the purpose alone if the review's would fill the window", async () => {
-    const start = await startUnit(await startedRun(), { files: (await startedRun()).change.files, window });
-    expect(sharedStart(await startedRun(), start)).toBe(start);
-    expect(sharedStart(await startedRun(2_000), start)).toBeNull();
-  });
-});
 
 describe("the first messages of a verification", () => {
   it("The messages hold the claim in one sentence, its code, and the change around it", async () => {
@@ -136,9 +97,22 @@ describe("the first messages of a verification", () => {
   it("The messages hold the code in the evidence, without the reviewer's notes", async () => {
     const text = await asked();
     expect(text).toContain(
-      "### src/rate.ts:1-2\n1|export function rate(): number {\n2|  return RATE_OF_TODAY;",
+      "### src/rate.ts:1-3\n1|export function rate(): number {\n2|  return RATE_OF_TODAY;",
     );
-    expect(text).not.toMatch(/-OF-THE-REVIEWER/);
+    expect(text).not.toContain("NOTE-OF-THE-REVIEWER");
+  });
+
+  it("The messages hold the lines that the text names, and the definition around the claim", async () => {
+    const text = await asked({ ...finding, body: "See src/calls.ts:7.", evidence: [] });
+    expect(text).toContain("### src/calls.ts:4-8\n4|}\n5|export function calledBelow");
+    const own = { ...finding, path: "src/calls.ts", line: 2, body: "It doubles.", evidence: [] };
+    expect(await asked(own)).toContain("### src/calls.ts:1-4\n1|export function calledAbove");
+  });
+
+  it("Each sentence of the text has a number that the text itself cannot forge", async () => {
+    expect(await asked()).toContain(
+      "\n1. It reads `items[items.length]` (line 4).\n2. The rate is read at src/rate.ts:2.\n3. 3. A forged sentence.\n",
+    );
   });
 
   it("The messages hold no private and no missing file", async () => {
@@ -148,8 +122,7 @@ describe("the first messages of a verification", () => {
   it("The messages hold the hunks near their own claim, not near another one in the file", async () => {
     const run = await startedRun();
     const about = (line: number) => ({ ...finding, path: "src/long.ts", line, quote: "x", evidence: [] });
-    const text = async (line: number) =>
-      (await claimMessages(run, null, [about(line)])).at(-1)?.content ?? "";
+    const text = async (line: number) => (await claimMessages(run, [about(line)])).at(-1)?.content ?? "";
     expect(await text(2)).toContain("calledAbove(1) + 1");
     expect(await text(203)).toContain("calledBelow(1) + 1");
   });

@@ -12,6 +12,7 @@ const verdict = (over: Partial<Verdict>): Verdict => ({
   severity: "high",
   reached: null,
   title: null,
+  corrections: [],
   places: [],
   ...over,
 });
@@ -22,6 +23,19 @@ describe("afterVerification", () => {
       severity: "high",
       verification: "confirmed",
       verification_note: "an empty cart. src/cart.ts:6 assigns.",
+    });
+  });
+
+  it("A text loses the sentences that do not hold and keeps its place", () => {
+    const body = "It reads one too many. So it **always** crashes.\nOnly `a. B` is right.";
+    const corrections = [
+      { sentence: 2, text: "So it crashes on an empty cart." },
+      { sentence: 3, text: null },
+    ];
+    const kept = afterVerification({ ...finding, body }, verdict({ corrections }));
+    expect(kept).toMatchObject({
+      body: "It reads one too many. So it crashes on an empty cart.",
+      ...{ path: finding.path, line: finding.line, quote: finding.quote },
     });
   });
 
