@@ -174,7 +174,7 @@ rules:
   secrets/github-token:
     off: ["test/fixtures/**"]
 max_comments: 6
-comment_severity: medium
+comment_severity: auto
 comments:
   agent_prompt: true
 language: null

@@ -101,7 +101,7 @@ export function pullTextOf({ title, body }: EvalCase): PullText {
 }
 
 /** The channels of a first review, in the order of the findings. */
-export function channelsOf(result: ReviewResult, maxComments: number): Channel[] {
+export function channelsOf(result: ReviewResult, maxComments: number | null): Channel[] {
   const ledger = { state: emptyState, entries: [], sticky: null, notice: null };
   const existing = { ledger, mine: new Map<string, number>(), visible: [], review: false, pending: false };
   const planned = planPublication({ result, existing, annotated: new Set(), maxComments });

@@ -93,13 +93,17 @@ const Settings = z.strictObject({
     .int()
     .min(0)
     .max(100)
-    .default(6)
+    .nullable()
+    .default(null)
     .describe(
-      "Maximum number of inline comments in one review, the worst first. The other findings are listed in the summary.",
+      "Maximum number of comments on lines and files in one review, the worst first. The other findings are listed in the summary. Null: 6, or 10 for a change of more than 40 hunks.",
     ),
-  comment_severity: Severity.default("medium").describe(
-    "Findings below this severity are listed in the summary instead of being posted on their lines. `low`: every finding is a comment, also one that nothing in the repository reaches yet.",
-  ),
+  comment_severity: z
+    .enum([...severities, "auto"])
+    .default("auto")
+    .describe(
+      "Which findings are comments; the others are listed in the summary. `auto`: a model chooses once, over all new findings of a review, those that the author should deal with before merging; without an answer, and with `effort: low`, it is `medium`. A severity: findings of at least that severity. `low`: every finding, also one that nothing in the repository reaches yet.",
+    ),
   comments: group("What comments on findings contain.", {
     agent_prompt: flag(
       "Put a fold below each comment on a finding that repeats the finding and its code as a prompt for a coding agent.",

@@ -84,6 +84,6 @@ describe("the channels of a review's findings", () => {
     ];
     const result = sampleResult({ findings: placed });
     expect(channelsOf(result, 40)).toEqual(["line", "line", "file", "summary"]);
-    expect(channelsOf(result, 1)).toEqual(["summary", "line", "file", "summary"]);
+    expect(channelsOf(result, 1)).toEqual(["summary", "line", "summary", "summary"]);
   });
 });

@@ -11,7 +11,7 @@ export interface LaterRounds {
 }
 
 /** Tools of loops that neither review nor check claims. */
-const others = ["join_findings", "report_resolution", "same_problems"];
+const others = ["join_findings", "report_resolution", "same_problems", "choose_comments"];
 
 /** Adds a rejection of every rule match that the reviewer did not report before it finishes. */
 function rejectingMatches(answer: FakeAnswer, body: ChatRequestBody): FakeAnswer {
@@ -74,6 +74,13 @@ export function withAgreeingSceptic(script: FakeScript, later: LaterRounds = {})
         return { tool_calls: [{ name: "finish_review", arguments: { summary: "Nothing to join." } }] };
       }
       const asked = JSON.stringify(body.messages);
+      if (offers(body, "choose_comments")) {
+        const all = asked.matchAll(/## Finding (\d+)\\nSeverity (\w+)/g);
+        const comments = [...all].flatMap(([, number, severity]) =>
+          severity === "low" ? [] : [Number(number)],
+        );
+        return { tool_calls: [{ name: "choose_comments", arguments: { comments } }] };
+      }
       if (offers(body, "report_resolution")) {
         const still = { state: "present", reason: "The code still does it." };
         const resolution = later.resolution?.(asked) ?? still;

@@ -168,3 +168,30 @@ export const joinFindings = defineTool<z.infer<typeof Joined>, { keep: string; n
   },
   render: ({ keep, note }) => ({ text: `${keep}: ${note}.` }),
 });
+
+const MAX_CHOSEN = 100;
+
+const Choice = z.strictObject({
+  comments: z
+    .array(z.int().min(1))
+    .max(MAX_CHOSEN)
+    .describe("The numbers of the findings that become comments; empty if none should."),
+});
+
+export const chooseComments = defineTool<z.infer<typeof Choice>, { comments: number }>({
+  name: "choose_comments",
+  title: "Choose the findings that become comments",
+  description: "Ends the choice. Names every finding that becomes a comment; the others are listed.",
+  returns: "`comments`: how many were chosen, or an error that names an unknown number.",
+  example: { comments: [2, 3] },
+  kind: "report",
+  finishes: true,
+  input: Choice,
+  async execute({ comments }, { choose }) {
+    if (!choose) throw new ToolError("there is nothing to choose here");
+    const answer = choose.choose(comments);
+    if (!answer.ok) throw new ToolError(answer.reason);
+    return { output: { comments: comments.length }, endsLoop: true };
+  },
+  render: ({ comments }) => ({ text: `Recorded: ${comments === 1 ? "1 comment" : `${comments} comments`}.` }),
+});

@@ -1,4 +1,11 @@
-import { joinFindings, reply, reportIntent, reportResolution, sameProblems } from "./answers.ts";
+import {
+  chooseComments,
+  joinFindings,
+  reply,
+  reportIntent,
+  reportResolution,
+  sameProblems,
+} from "./answers.ts";
 import { changedFiles } from "./changed-files.ts";
 import { diffFile } from "./diff-file.ts";
 import { diffFiles } from "./diff-files.ts";
@@ -45,6 +52,9 @@ export const settlingTools: readonly AnyTool[] = [reportResolution];
 
 /** Ends the comparison of findings with earlier comments. */
 export const comparingTools: readonly AnyTool[] = [sameProblems];
+
+/** Ends the choice of comments. */
+export const choosingTools: readonly AnyTool[] = [chooseComments];
 
 /** Merges the findings of several loops into those of one review. */
 export const mergingTools: readonly AnyTool[] = [joinFindings, reportFinding, finishReview];

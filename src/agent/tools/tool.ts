@@ -209,6 +209,8 @@ export interface ToolContext {
   settle?: { settle(settlement: Settlement): void };
   /** Only in comparisons with earlier comments. */
   compare?: DuplicateSink;
+  /** Only in the choice of comments: takes the numbers of findings. */
+  choose?: { choose(comments: readonly number[]): Taken };
   /** Only for questions. */
   converse?: { reply(text: string): void };
   /** Only in a fix: the files that may be changed. The reading tools see their current state. */

@@ -141,46 +141,53 @@ function isAtPlaceOf({ id, path, side, line, source }: Finding, entry: PostedFin
 
 /** File comments are requests of their own, and each notifies people. */
 const mostFileComments = 5;
-/** Comments beyond these limits on breaches of blocking rules, so that people can dismiss them in a thread. */
+/** Comments beyond the maximum on breaches of blocking rules, so that people can dismiss them in a thread. */
 const mostBlocking = 20;
 
+/** The most comments if the maintainers set no number, by the hunks of the change. */
+const mostCommentsFor = (hunks: number): number => (hunks <= 40 ? 6 : 10);
+
 interface PlanInput {
-  result: Pick<ReviewResult, "findings" | "ledger">;
+  result: Pick<ReviewResult, "findings" | "ledger" | "coverage">;
   existing: Existing;
   annotated: ReadonlySet<string>;
-  /** Most comments on lines. */
-  maxComments: number;
+  /** Most comments on lines and files; null: by the size of the change. */
+  maxComments: number | null;
   /** Names of the blocking rules. Default: none. */
   blocking?: ReadonlySet<string> | undefined;
 }
 
 /** Says whether one more comment of a kind fits, which then takes its room. */
-function createRoom({ maxComments, blocking }: Pick<PlanInput, "maxComments" | "blocking">) {
+function createRoom(most: number, blocking: PlanInput["blocking"]) {
   // Who wants no comments gets none.
-  const extra = maxComments === 0 ? 0 : mostBlocking;
-  const left = { line: maxComments, file: Math.min(mostFileComments, maxComments), extra };
+  const left = { any: most, file: mostFileComments, blocking: most === 0 ? 0 : mostBlocking };
   return (kind: "line" | "file", { rule }: Finding): boolean => {
-    const isBlocking = rule !== undefined && blocking?.has(rule) === true;
-    const from = left[kind] > 0 || !isBlocking ? kind : "extra";
-    if (left[from] <= 0) return false;
+    const from = rule !== undefined && blocking?.has(rule) === true && left.blocking > 0 ? "blocking" : "any";
+    if (left[from] <= 0 || (kind === "file" && from === "any" && left.file <= 0)) return false;
     left[from]--;
+    if (kind === "file" && from === "any") left.file--;
     return true;
   };
 }
 
 /**
- * Divides findings among the channels: certain ones first, which a model must not displace by severity; then the worst and most confident.
+ * Divides findings among the channels: certain ones first, which a model must not displace by severity; then the worst, of these those that a
+ * second look confirmed, and the most confident.
  */
 export function planPublication(input: PlanInput): PublishedFinding[] {
-  const { result, existing, annotated, maxComments } = input;
+  const { result, existing, annotated } = input;
   const seen = new Set<string>();
-  const takesRoom = createRoom(input);
-  const more = maxComments > 0 && input.blocking?.size ? ` and ${mostBlocking} more for blocking rules` : "";
+  const most = input.maxComments ?? mostCommentsFor(result.coverage.hunks_total);
+  const takesRoom = createRoom(most, input.blocking);
+  const more = most > 0 && input.blocking?.size ? ` and ${mostBlocking} more for blocking rules` : "";
   const reported = reportingEntries(result, existing);
   const carried = new Map(result.ledger?.carried.map((one) => [one.finding, one]));
   const ranked = bySeverity(result.findings).toSorted(
     ({ finding: a }, { finding: b }) =>
-      Number(isCertain(b)) - Number(isCertain(a)) || worstFirst(a, b) || b.confidence - a.confidence,
+      Number(isCertain(b)) - Number(isCertain(a)) ||
+      worstFirst(a, b) ||
+      Number(b.verification === "confirmed") - Number(a.verification === "confirmed") ||
+      b.confidence - a.confidence,
   );
   /** The channel of a finding that is posted nowhere yet and is not a repetition. */
   const newPlace = ({ finding, placement }: PlacedFinding): FindingState => {
@@ -195,8 +202,7 @@ export function planPublication(input: PlanInput): PublishedFinding[] {
         ? { kind: "file", reason: placement.reason }
         : listed(`${placement.reason}; the review already has the maximum number of comments on files`);
     // Checked first, so that an attempt after an interrupted one gives the same reason.
-    if (!takesRoom("line", finding))
-      return listed(`a review has at most ${maxComments} comments on lines${more}`);
+    if (!takesRoom("line", finding)) return listed(`a review has at most ${most} comments${more}`);
     return existing.review ? listed("the review of this commit was already posted") : { kind: "line" };
   };
   return ranked.map(({ finding, placement }) => {

@@ -39,7 +39,7 @@ export interface PublishOptions {
   repositoryUrl: string;
   version: string;
   /** Most comments on lines. */
-  maxComments: number;
+  maxComments: number | null;
   /** Whether comments have a fold for coding agents. */
   agentPrompt?: boolean;
   checkPolicy: CheckPolicy;

@@ -73,6 +73,7 @@ export function lastReview(entries: readonly TrajectoryEntry[]): ReviewResult | 
 const purposes: readonly (readonly [string, string])[] = [
   ["fix:check", "second looks at the repair"],
   ["verify", "second looks at findings"],
+  ["choose", "choice of comments"],
   ["prove", "tests of findings"],
   ["intent", "what the change asks for"],
   ["recheck", "checks of earlier findings"],

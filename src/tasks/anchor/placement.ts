@@ -1,7 +1,7 @@
 import { blockingRules } from "../../config/named-rules.ts";
 import { type EffectiveConfig, minimumSeverityAt } from "../../config/repo-config.ts";
 import { atLeast, bySeverity, type Finding, isCertain } from "../../core/finding.ts";
-import type { PlacedFinding } from "../shapes/review-result.ts";
+import type { Choice, PlacedFinding } from "../shapes/review-result.ts";
 import type { AnchorFile } from "./anchor.ts";
 import { withoutSuggestion } from "./suggestion/check-suggestion.ts";
 
@@ -10,29 +10,36 @@ export async function placeFindings(
   config: EffectiveConfig,
   anchorFile: (path: string) => Promise<AnchorFile | undefined>,
   quiet: ReadonlySet<string> = new Set(),
+  choice: Choice | null = null,
 ): Promise<PlacedFinding[]> {
   const placed = await Promise.all(
-    findings.filter(wantedBy(config)).map(async (finding) => {
-      const file = await anchorFile(finding.path);
-      if (!file) return listed(finding, "the file could not be read");
-      const reason = quiet.has(finding.id) ? READ_BEFORE : whyNoComment(finding, config);
-      return reason === null ? placeFinding(finding, file) : listed(finding, reason);
-    }),
+    findings
+      .filter((finding) => isWanted(finding, config))
+      .map(async (finding) => {
+        const file = await anchorFile(finding.path);
+        if (!file) return listed(finding, "the file could not be read");
+        const reason = quiet.has(finding.id) ? READ_BEFORE : whyNoComment(finding, config, choice);
+        return reason === null ? placeFinding(finding, file) : listed(finding, reason);
+      }),
   );
   return bySeverity(placed);
 }
 
 const READ_BEFORE = "an earlier review has read this code, and nothing new shows the problem";
 
-/** Why a finding is only listed: it is too mild to interrupt people. Null if it may be a comment; a certain or blocking one always may. */
-function whyNoComment(finding: Finding, config: EffectiveConfig): string | null {
-  const { comment_severity } = config;
-  if (isCertain(finding) || isBlocking(finding, config) || atLeast(finding.severity, comment_severity))
-    return null;
-  return finding.reached
-    ? `findings below ${comment_severity} severity get no comment`
-    : "nothing reaches it yet";
+/** From this severity findings are comments if no model chose. */
+export const UNCHOSEN = "medium";
+
+/** Why a finding is only listed. Null if it may be a comment; a certain or blocking one always may. */
+function whyNoComment(finding: Finding, config: EffectiveConfig, choice: Choice | null): string | null {
+  if (isCertain(finding) || isBlocking(finding, config)) return null;
+  if (choice?.asked.includes(finding.id)) return choice.comments.includes(finding.id) ? null : NOT_CHOSEN;
+  const least = config.comment_severity === "auto" ? UNCHOSEN : config.comment_severity;
+  if (atLeast(finding.severity, least)) return null;
+  return finding.reached ? `findings below ${least} severity get no comment` : "nothing reaches it yet";
 }
+
+const NOT_CHOSEN = "it need not be dealt with before merging, or another comment says it";
 
 const listed = (finding: Finding, reason: string): PlacedFinding => ({
   finding,
@@ -40,15 +47,16 @@ const listed = (finding: Finding, reason: string): PlacedFinding => ({
 });
 
 /** It fails the check whatever its severity, so people must see it and be able to dismiss it. */
-const isBlocking = ({ rule }: Finding, config: EffectiveConfig) =>
+export const isBlocking = ({ rule }: Finding, config: EffectiveConfig): boolean =>
   rule !== undefined && blockingRules(config).has(rule);
 
-const wantedBy = (config: EffectiveConfig) => (finding: Finding) =>
+/** Whether the configuration wants a finding of this severity reported at all. */
+export const isWanted = (finding: Finding, config: EffectiveConfig): boolean =>
   isBlocking(finding, config) || atLeast(finding.severity, minimumSeverityAt(config, finding.path));
 
 /** Says how many findings are below the minimum severity: none may disappear silently. */
 export function milderWarning(findings: readonly Finding[], config: EffectiveConfig): string[] {
-  const milder = findings.filter((finding) => !wantedBy(config)(finding)).length;
+  const milder = findings.filter((finding) => !isWanted(finding, config)).length;
   if (milder === 0) return [];
   const count = milder === 1 ? "1 finding is" : `${milder} findings are`;
   const minimum = config.severity_by_path

@@ -17,6 +17,9 @@ export const systemPrompt = prompt("system.md");
 /** For the verifier, who checks the findings of another loop and the sentences of their texts. */
 export const verifyPrompt = prompt("verify.md");
 
+/** For the choice of the findings that become comments. */
+export const choosePrompt = prompt("choose.md");
+
 /** For the loop that merges findings. */
 export const mergePrompt = prompt("merge.md");
 

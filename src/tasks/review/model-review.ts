@@ -5,6 +5,7 @@ import { isSameFile, type LostReport } from "../loop/report-watch.ts";
 import type { ReviewRun } from "../loop/review-run.ts";
 import { standInWarning, totalUsage, whoAnswered } from "../loop/run-loop.ts";
 import {
+  type Choice,
   type DroppedFinding,
   type Prediction,
   publicModelError,
@@ -22,6 +23,7 @@ import {
   readPriorFindings,
 } from "./followup/later-findings.ts";
 import type { Unit } from "./plan/plan-units.ts";
+import { chooseComments } from "./verify/choose.ts";
 import {
   type FindingGroup,
   groupEqual,
@@ -46,6 +48,8 @@ export interface ModelReview {
   ledger?: FollowUp;
   /** Ids of findings that are listed and make no comment, because an earlier review has read their code. */
   quiet?: ReadonlySet<string>;
+  /** Which of the new findings become comments; null if no model chose. */
+  choice?: Choice | null;
   /** Files of units whose loops did not finish: their served hunks do not count as reviewed. */
   unfinished?: ReadonlySet<string>;
   /** Reports of the model that were refused and not repeated. Their files are in `unfinished`. */
@@ -83,10 +87,14 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     model: isOver ? null : run,
     verify: (fresh) => verify(run, fresh, isOver ? whyStopped[stopReason] : null),
   });
+  const known = new Set([...ledger.repeats, ...ledger.carried].map((one) => one.finding));
+  const fresh = findings.filter(({ id }) => !known.has(id) && !quiet.has(id));
+  const choice = isOver ? null : await chooseComments(run, fresh, agreedIn(passes, merged.groups));
   const { usage } = run.limits.budget;
   return {
     findings,
     quiet,
+    choice,
     ledger,
     dropped: [...dropped, ...judged.rejected.map(asRejected)],
     predicted: passes.predicted,
@@ -195,6 +203,16 @@ const isRestated = (known: Finding, one: Finding) =>
   one.places.length === 0 &&
   locationsOverlap(locationOf(known), locationOf(one)) &&
   titlesAlike(known.title, one.title);
+
+/** The ids of the findings that several loops over one unit reported, each for itself. */
+function agreedIn({ reviews }: Passes, groups: readonly FindingGroup[]): ReadonlySet<string> {
+  const isOf = (one: Finding) =>
+    reviews.findIndex(({ findings }) => findings.some((own) => isCopy(own, one)));
+  return new Set(groups.filter((group) => new Set(group.map(isOf)).size > 1).map(([{ id }]) => id));
+}
+
+const isCopy = (own: Finding, one: Finding) =>
+  own.body === one.body && own.title === one.title && own.quote === one.quote;
 
 type Identify = ReturnType<typeof createUniqueIds>;
 

@@ -163,7 +163,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const review = await reviewFiles(run, others.messages);
 
   deps.progress({ type: "phase", phase: "placing" });
-  const placed = await placeFindings(review.findings, input.config, anchorFile, review.quiet);
+  const placed = await placeFindings(review.findings, input.config, anchorFile, review.quiet, review.choice);
   const rules = ruleReport(
     config,
     files,

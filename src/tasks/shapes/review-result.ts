@@ -86,6 +86,12 @@ export const Placement = z.discriminatedUnion("kind", [
 ]);
 export type Placement = z.infer<typeof Placement>;
 
+/** Which new findings become comments, by their ids: a choice over all of them side by side. */
+export interface Choice {
+  asked: readonly string[];
+  comments: readonly string[];
+}
+
 export const PlacedFinding = z.strictObject({ finding: Finding, placement: Placement });
 export type PlacedFinding = z.infer<typeof PlacedFinding>;
 

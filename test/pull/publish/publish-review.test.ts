@@ -62,7 +62,7 @@ describe("Publishing a review", () => {
     ];
     expect(await publish(github, findings, { maxComments: 2 })).toMatchObject({ posted: 2, listed: 2 });
     expect(inlineIds(github)).toEqual(["src/z.ts:9", "src/a.ts:1"]);
-    expect(summary(github)).toContain("a review has at most 2 comments on lines");
+    expect(summary(github)).toContain("a review has at most 2 comments");
   });
 
   it("A publication puts the most confident of equally severe findings on lines", async () => {
@@ -92,6 +92,29 @@ describe("Publishing a review", () => {
     expect(summary(github)).toContain("src/f6.ts");
   });
 
+  it("Comments on lines and files share the cap", async () => {
+    const github = new MemoryGitHub();
+    const findings = [...many(2), ...onFile(3)];
+    expect(await publish(github, findings, { maxComments: 3 })).toMatchObject({ posted: 3, listed: 2 });
+  });
+
+  it.each([
+    [40, 6],
+    [41, 10],
+  ])(
+    "Without a cap of the maintainers, a change of %i hunks gets at most %i comments",
+    async (hunks, most) => {
+      const sample = sampleResult();
+      const result = sampleResult({
+        findings: many(20),
+        coverage: { ...sample.coverage, hunks_total: hunks, hunks_served: hunks },
+      });
+      expect(await publish(new MemoryGitHub(), [], { maxComments: null, result })).toMatchObject({
+        posted: most,
+      });
+    },
+  );
+
   it("A publication posts nothing on lines or files if the cap is zero", async () => {
     const github = new MemoryGitHub();
     const blocked = placed({ path: "src/z.ts", line: 9, rule: "no-raw-sql" });
@@ -118,7 +141,7 @@ describe("Publishing a review", () => {
     expect(await publish(github, [], options)).toMatchObject({ posted: 22, listed: 11 });
     expect(inlineIds(github).filter((id) => id.startsWith("src/z"))).toHaveLength(20);
     expect(conclusion(github)).toBe("failure");
-    expect(summary(github)).toContain("at most 2 comments on lines and 20 more for blocking rules._");
+    expect(summary(github)).toContain("at most 2 comments and 20 more for blocking rules._");
     const numbers = [...summary(github).matchAll(/`\/resolve (\d+)`/g)].map(([, number]) => Number(number));
     expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 11 }, (_, at) => at + 1));
   });

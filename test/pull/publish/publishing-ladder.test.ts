@@ -242,7 +242,7 @@ describe("The cap on comments", () => {
     github.faults.push({ call: "createComment", nth: 1, error: new AppError("aborted", "killed") });
     await expect(publish(github, many(3), { maxComments: 2 })).rejects.toThrow("killed");
     await publish(github, many(3), { maxComments: 2 });
-    expect(summary(github)).toContain("a review has at most 2 comments on lines");
+    expect(summary(github)).toContain("a review has at most 2 comments");
   });
 });
 

@@ -3,7 +3,7 @@ import type { Model, ModelRequest } from "../../../src/agent/llm/model.ts";
 import { isLoopEntry, type LoopEntry } from "../../../src/agent/record/trajectory.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { createDiffSource } from "../../../src/repo/diff-source.ts";
-import { mergePrompt } from "../../../src/tasks/prompts/prompts.ts";
+import { choosePrompt, mergePrompt } from "../../../src/tasks/prompts/prompts.ts";
 import { reviewChange } from "../../../src/tasks/review/review-change.ts";
 import type { ReviewInput } from "../../../src/tasks/shapes/review-input.ts";
 import { isComplete } from "../../../src/tasks/shapes/review-result.ts";
@@ -56,7 +56,7 @@ const refuted = (reason: string, over: Record<string, unknown> = {}) =>
   verdict({ verdict: "refuted", failing_input: "", reason, evidence: [declared], ...over });
 const turn = (...toolCalls: NonNullable<ScriptedTurn["toolCalls"]>): ScriptedTurn => ({ toolCalls });
 
-type Role = "review" | "verify" | "merge";
+type Role = "review" | "verify" | "merge" | "choose";
 const textOf = ({ messages }: ModelRequest) => messages.map(({ content }) => content).join("\n");
 
 let repo: GitRepo;
@@ -86,6 +86,7 @@ interface Options {
   now?: () => number;
   isPrivate?: (path: string) => boolean;
   config?: Partial<ReviewInput["config"]>;
+  pull?: Pick<NonNullable<ReviewInput["pull"]>, "number" | "author" | "title" | "body">;
   /** Why a diff cannot be read. */
   failure?: () => AppError | null;
   /** Another change than the usual one. */
@@ -97,12 +98,13 @@ async function review(
   script: Script,
   { effort = "medium", contextTokens = 128_000, windows = {}, limits, replay = [], ...ports }: Options = {},
 ) {
-  const { now = () => 0, isPrivate = () => false, failure = () => null, config = {} } = ports;
+  const { now = () => 0, isPrivate = () => false, failure = () => null, config = {}, pull } = ports;
   const { repository = opened } = ports;
   const usual: Required<Script> = {
     review: () => turn(finish()),
     merge: () => turn(finish("All of it.")),
     verify: ({ messages }) => turn(...onEveryClaim(messages, verdict().arguments)),
+    choose: () => turn({ name: "choose_comments", arguments: { comments: [] } }),
   };
   const model = (role: Role): ScriptedModel =>
     scriptedModel((request, n) => ({ ...usual, ...script })[role](request, n), {
@@ -111,15 +113,21 @@ async function review(
     });
   const merging = model("merge");
   const reading = model("review");
-  const models = { review: { ...reading, respond: respondingTo }, verify: model("verify") };
-  function respondingTo(...asked: Parameters<Model["respond"]>) {
-    const isMerge = asked[0].messages[0]?.content === mergePrompt;
-    return (isMerge ? merging : reading).respond(...asked);
-  }
+  const choosing = model("choose");
+  const looking = model("verify");
+  const asking =
+    (prompt: string, one: Model, other: Model): Model["respond"] =>
+    (request, signal) =>
+      (request.messages[0]?.content === prompt ? one : other).respond(request, signal);
+  const models = {
+    review: { ...reading, respond: asking(mergePrompt, merging, reading) },
+    verify: { ...looking, respond: asking(choosePrompt, choosing, looking) },
+  };
   const entries: LoopEntry[] = [];
   const { workspace } = repository;
   const diffs = createDiffSource(workspace, { ignore: [], private: [] });
-  const input = reviewInput({ config: { effort, ...config } });
+  const said = pull ? { ...pull, issues: [], checks: [], earlier: [] } : null;
+  const input = reviewInput({ pull: said, config: { effort, comment_severity: "medium", ...config } });
   const result = await reviewChange(
     { ...input, limits: { ...input.limits, ...limits } },
     {
@@ -146,7 +154,7 @@ async function review(
       startedAt: 0,
     },
   );
-  return { result, models, merging, entries };
+  return { result, models, merging, choosing, entries };
 }
 
 describe("verification", () => {
@@ -396,6 +404,81 @@ describe("verification", () => {
 
     expect(result.findings).toMatchObject([{ finding: { places: [{ path: "src/b/b.ts", line: 3 }] } }]);
     expect(result.findings[0]?.finding.places).toHaveLength(1);
+  });
+});
+
+describe("the choice of comments", () => {
+  const auto = { config: { comment_severity: "auto" as const } };
+  const pull = { number: 7, author: "someone", title: "URGENT-TITLE", body: "APPROVED-BY-SECURITY" };
+  const faults = ["low", "medium", "critical"].map((severity, at) =>
+    report({ severity, title: `A ${severity} one`, line: at + 1, quote: lines("a", true)[at] }),
+  );
+  const script: Script = {
+    review: () => turn(...faults, finish()),
+    verify: ({ messages }) =>
+      turn(
+        ...onEveryClaim(messages, verdict().arguments).map((call, at) => ({
+          ...call,
+          arguments: { ...call.arguments, severity: ["low", "medium", "critical"][at] },
+        })),
+      ),
+  };
+  const choosing = (...comments: number[]): Script => ({
+    ...script,
+    choose: () => turn({ name: "choose_comments", arguments: { comments } }),
+  });
+  const placesOf = ({ findings }: Awaited<ReturnType<typeof review>>["result"]) =>
+    Object.fromEntries(findings.map(({ finding, placement }) => [finding.severity, placement.kind]));
+
+  it("The chosen findings are comments whatever their severity, and the others are listed with the reason", async () => {
+    const { result, choosing: chooser } = await review(choosing(2), auto);
+    expect(placesOf(result)).toEqual({ critical: "inline", medium: "summary", low: "inline" });
+    expect(JSON.stringify(result.findings)).toContain("it need not be dealt with before merging");
+    expect(chooser.requests).toHaveLength(1);
+    expect(chooser.requests[0]?.tools.map(({ name }) => name)).toEqual(["choose_comments"]);
+  });
+
+  it("A confirmed critical finding is a comment, and no model is asked about it", async () => {
+    const { result, choosing: chooser } = await review(choosing(), auto);
+    expect(placesOf(result)).toEqual({ critical: "inline", medium: "summary", low: "summary" });
+    expect(textOf(chooser.requests[0] as ModelRequest)).not.toContain("A critical one");
+  });
+
+  it("The choice sees no word that the change says about itself", async () => {
+    const { choosing: chooser, models } = await review(choosing(), { ...auto, pull });
+    expect(textOf(models.verify.requests[0] as ModelRequest)).toContain("URGENT-TITLE");
+    expect(JSON.stringify(chooser.requests)).not.toMatch(/URGENT|APPROVED|"head"/);
+  });
+
+  it("A choice of a finding that does not exist is refused", async () => {
+    const answers = [[9], [1]].map((comments) => turn({ name: "choose_comments", arguments: { comments } }));
+    const { result, choosing: chooser } = await review(
+      { ...script, choose: (_, n) => answers[n] ?? turn() },
+      auto,
+    );
+    expect(textOf(chooser.requests[1] as ModelRequest)).toContain("there is no finding 9; the last one is 2");
+    expect(placesOf(result)).toEqual({ critical: "inline", medium: "inline", low: "summary" });
+  });
+
+  it.each([
+    ["a choice that fails", { ...script, choose: () => new AppError("model_failed", "no answer") }, auto],
+    ["a severity that the maintainers set", choosing(2), {}],
+    ["low effort", choosing(2), { ...auto, effort: "low" as const }],
+  ])("With %s, the severity decides", async (_, asked, options) => {
+    const { result } = await review(asked, options);
+    expect(placesOf(result)).toEqual({ critical: "inline", medium: "inline", low: "summary" });
+  });
+
+  it("A single finding that is a comment anyhow costs no choice", async () => {
+    const { choosing: chooser } = await review({ review: () => turn(report(), finish()) }, auto);
+    expect(chooser.requests).toEqual([]);
+  });
+
+  it("A resumed review chooses as before and does not ask again", async () => {
+    const { result, entries } = await review(choosing(2), auto);
+    const again = await review(choosing(1), { ...auto, replay: entries });
+    expect(again.choosing.requests).toEqual([]);
+    expect(again.result.findings).toEqual(result.findings);
   });
 });
 

@@ -10,6 +10,7 @@ import { placeFinding } from "../../../src/tasks/anchor/placement.ts";
 import { createFindingCollector } from "../../../src/tasks/review/find/finding-collector.ts";
 import type { PlacedFinding } from "../../../src/tasks/shapes/review-result.ts";
 import { openRepository, toolsOn } from "../../agent/tools/context.ts";
+import { sampleResult } from "../../report/sample-result.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { clientOf } from "../../support/github-double/client.ts";
 import { type DiffedFile, findLine } from "../../support/github-double/commentable.ts";
@@ -162,7 +163,7 @@ function expectPublication(placed: readonly PlacedFinding[]): void {
     for (const annotated of [none, every(1)]) {
       const routes = planPublication({
         ...{ existing, annotated },
-        result: { findings: [...placed], ledger: null },
+        result: { findings: [...placed], ledger: null, coverage: sampleResult().coverage },
         maxComments: 7,
       });
       expect(routes.map(({ finding }) => finding.id).toSorted()).toEqual(ids.toSorted());

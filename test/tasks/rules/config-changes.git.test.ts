@@ -74,7 +74,7 @@ describe("a changed configuration", () => {
   it("A file that becomes valid again has a sentence", () => {
     expect(root("colour: red", "max_comments: 10")).toEqual([
       expect.stringMatching(/is invalid now, and would be valid/),
-      "`max_comments`: `6` -> `10`.",
+      "`max_comments`: `null` -> `10`.",
     ]);
   });
 
