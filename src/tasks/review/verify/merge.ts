@@ -1,8 +1,10 @@
 import { mergingTools } from "../../../agent/tools/index.ts";
 import type { MergeSink, ReportPort } from "../../../agent/tools/tool.ts";
 import { type CodeLocation, type Evidence, type Finding, worstFirst } from "../../../core/finding.ts";
-import { cutAtLine } from "../../../core/text/cut.ts";
+import { byteLength, cutAtLine } from "../../../core/text/cut.ts";
 import { wrapUntrusted } from "../../../core/text/fence.ts";
+import { isTestFile } from "../../../repo/code/test-file.ts";
+import { renderHunks } from "../../../repo/diff/file-diff.ts";
 import { showPath } from "../../../repo/show.ts";
 import {
   type createUniqueIds,
@@ -119,16 +121,22 @@ interface PartSummary {
   summary: string;
 }
 
-const TURNS = 12;
-const TOKENS = 300_000;
+/** One that answers, and those that correct it. */
+const TURNS = 4;
+const TOKENS = 200_000;
 const MAX_BODY = 600;
 const MAX_FINDINGS_BYTES = 60_000;
 const MAX_PARTS_BYTES = 30_000;
+const MAX_OUTLINE_BYTES = 80_000;
+const LEAST_OUTLINE_BYTES = 400;
 const NAMED_PATHS = 12;
 /** Share of the remaining tokens and time: verification follows. */
 const SHARE = 0.4;
 
-/** Joins findings with one cause and looks for problems between units. If it fails, the findings stay as they are. */
+/**
+ * One turn over all that was found: joins findings with one cause and, if the parts of the change were read apart, sweeps over the outline of its
+ * diff for what no part reported. If it fails, the findings stay as they are.
+ */
 export async function mergePass(
   run: ReviewRun,
   groups: readonly FindingGroup[],
@@ -143,10 +151,12 @@ export async function mergePass(
     loop: "merge",
     role: "review",
     messages: openingMessages(mergePrompt, [
-      partsSection(parts, roomFor(model, MAX_PARTS_BYTES, 0.15)),
+      partsSection(parts, roomFor(model, MAX_PARTS_BYTES, 0.1)),
+      parts.length < 2 ? "" : await outlineSection(run, roomFor(model, MAX_OUTLINE_BYTES, 0.3)),
       findingsSection(groups.map(mergedFinding), roomFor(model, MAX_FINDINGS_BYTES, 0.3)),
     ]),
     outputTools: mergingTools,
+    hasNoReadingTools: true,
     ports: {
       join: joiner,
       report: {
@@ -172,6 +182,28 @@ function partsSection(parts: readonly PartSummary[], maxBytes: number): string {
     return `## Part ${name}: ${paths.slice(0, NAMED_PATHS).map(showPath).join(", ")}${more}\n${summary}`;
   });
   return `# The parts of the change, and what their reviewers say about them\n${cutWrapped("summaries of the parts", text.join("\n"), maxBytes)}`;
+}
+
+/** The changed lines of each file that is new to this review, production code first; of a file with more than its share of the room, the first. */
+async function outlineSection({ change, deps }: ReviewRun, maxBytes: number): Promise<string> {
+  const files = change.files
+    .filter(
+      ({ change: { path }, reviewable, reading }) =>
+        reviewable && reading === "hunks" && change.known.hasNew(path),
+    )
+    .toSorted((a, b) => Number(isTestFile(a.change.path)) - Number(isTestFile(b.change.path)));
+  const texts: string[] = [];
+  let room = maxBytes;
+  for (const [at, { change: file }] of files.entries()) {
+    const share = Math.max(LEAST_OUTLINE_BYTES, Math.floor(room / (files.length - at)));
+    if (room < LEAST_OUTLINE_BYTES) break;
+    const { hunks } = await deps.diffs.fileDiff(file, 0);
+    const { text, omittedLines } = cutAtLine(`## ${showPath(file.path)}\n${renderHunks(hunks)}`, share);
+    texts.push(omittedLines > 0 ? `${text}\n[${omittedLines} more lines]` : text);
+    room -= byteLength(text);
+  }
+  const left = files.length - texts.length;
+  return `# The changed lines\n${wrapUntrusted("diff", texts.join("\n"))}${left > 0 ? `\n${left} more files had no room.` : ""}`;
 }
 
 function findingsSection(findings: readonly Finding[], maxBytes: number): string {
