@@ -1,7 +1,14 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { AppError } from "../../core/errors.ts";
-import { configVariables, type Git, gitEnvironment, hardenedConfig, isObjectName } from "./run-git.ts";
+import {
+  configVariables,
+  type Git,
+  gitEnvironment,
+  hardenedConfig,
+  isObjectName,
+  runGit,
+} from "./run-git.ts";
 import { killProgram, programGroup } from "./run-process.ts";
 
 /** Reads the next line, then the next N bytes, from a stream in pieces of any size. */
@@ -9,8 +16,7 @@ class ByteReader {
   readonly #chunks: Buffer[] = [];
   #length = 0;
   #wake: (() => void) | undefined;
-  /** The next one for each failed read; the last one is for all others. */
-  #failures: AppError[] = [];
+  #failure: AppError | undefined;
 
   push(chunk: Buffer): void {
     this.#chunks.push(chunk);
@@ -18,8 +24,8 @@ class ByteReader {
     this.#wake?.();
   }
 
-  fail(...failures: readonly AppError[]): void {
-    if (this.#failures.length === 0) this.#failures = [...failures];
+  fail(error: AppError): void {
+    this.#failure ??= error;
     this.#wake?.();
   }
 
@@ -51,17 +57,12 @@ class ByteReader {
   }
 
   async #more(): Promise<void> {
-    this.#throwFailure();
+    if (this.#failure) throw this.#failure;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
     this.#wake = undefined;
-    this.#throwFailure();
-  }
-
-  #throwFailure(): void {
-    const failure = this.#failures.length > 1 ? this.#failures.shift() : this.#failures[0];
-    if (failure) throw failure;
+    if (this.#failure) throw this.#failure;
   }
 }
 
@@ -76,10 +77,7 @@ type ObjectType = "blob" | "tree" | "commit";
 
 /** git's exit code if it gives up, for example at a damaged object. */
 const FATAL = 128;
-const damaged = new AppError("revision_unknown", "The object is damaged");
-const unanswered = new AppError("git_failed", "git cat-file ended before its answer");
-const endedUnexpectedly = () =>
-  new AppError("git_failed", "git cat-file ended unexpectedly", { retryable: true });
+const gaveUp = new AppError("git_failed", "git cat-file gave up at an object");
 
 /** A long-lived `git cat-file --batch-command` process. It answers in the order of the requests, so many can be on their way. */
 export class CatFile implements AsyncDisposable {
@@ -97,24 +95,24 @@ export class CatFile implements AsyncDisposable {
 
   /**
    * An object's bytes. Rejects with `too_large` before any content is read, with `revision_unknown` if there is no such object, or a damaged
-   * one: git ends there, and the requests after it are repeated.
+   * one. git ends there, so each request without an answer is repeated by a process of its own.
    */
   async read(oid: string, wanted: ObjectType = "blob"): Promise<Buffer> {
     if (!isObjectName(oid)) throw new AppError("revision_unknown", `'${oid}' is not a full object name`);
-    try {
-      return await this.#read(this.#start(), oid, wanted);
-    } catch (error) {
-      if (error === damaged) throw new AppError(damaged.code, `The ${wanted} ${oid} is damaged`);
-      if (error !== unanswered) throw error;
-      return await this.read(oid, wanted);
-    }
+    return await this.#read(this.#start(), oid, wanted).catch(async (error: unknown) => {
+      if (error !== gaveUp) throw error;
+      const args = ["cat-file", wanted, oid];
+      const place = { git: this.#git, gitDir: this.#gitDir, maxBytes: this.#maxBytes };
+      const alone = await runGit({ ...place, what: "read an object", args }).catch((cause: unknown) => {
+        if (!(cause instanceof AppError) || cause.code !== "git_failed") throw cause;
+        throw new AppError("revision_unknown", `The ${wanted} ${oid} is damaged`, { cause });
+      });
+      return alone.stdout;
+    });
   }
 
   async #read(running: Running, oid: string, wanted: ObjectType): Promise<Buffer> {
-    const info = await ask(running, `info ${oid}\n`, (reader) => reader.line()).catch((error: unknown) => {
-      // Only contents are damaged: git ended for another reason.
-      throw error === damaged ? endedUnexpectedly() : error;
-    });
+    const info = await ask(running, `info ${oid}\n`, (reader) => reader.line());
     const [, type, size] = info.split(" ");
     if (type !== wanted)
       throw new AppError("revision_unknown", `There is no ${wanted} ${oid} (${type ?? "no answer"})`);
@@ -139,8 +137,8 @@ export class CatFile implements AsyncDisposable {
     });
     const reader = new ByteReader();
     const lost = (end: unknown) => {
-      if (end === FATAL) reader.fail(damaged, unanswered);
-      else reader.fail(endedUnexpectedly());
+      const unexpected = new AppError("git_failed", "git cat-file ended unexpectedly", { retryable: true });
+      reader.fail(end === FATAL ? gaveUp : unexpected);
       if (this.#running?.child === child) this.#running = undefined;
     };
     child.stdout.on("data", (chunk: Buffer) => reader.push(chunk));

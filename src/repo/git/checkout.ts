@@ -3,21 +3,12 @@ import { requireComparable } from "./compare-trees.ts";
 import { checkoutBytes, type DiskNeed, mirrorBytes, noteUse } from "./disk.ts";
 import { diskError, isDiskFull, isLocked } from "./git-error.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
-import { isWritable } from "./names.ts";
-import {
-  blobSizes,
-  listBlobs,
-  listDifference,
-  listEntries,
-  MAX_ENTRIES,
-  tooManyEntries,
-} from "./object-listing.ts";
+import { blobSizes, listBlobs, listDifference, MAX_ENTRIES, tooManyEntries } from "./object-listing.ts";
 import { endOrphans } from "./owner.ts";
 import { Slot } from "./places.ts";
 import { findMergeBase } from "./range.ts";
 import type { FetchAccess } from "./remote.ts";
 import { type GitPlace, runGit } from "./run-git.ts";
-import { unreadableBlobs } from "./unreadable.ts";
 import type { RevisionPlace } from "./workspace.ts";
 
 export interface CheckoutOptions extends FetchAccess {
@@ -110,20 +101,8 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
       await write(false);
     });
   } catch (error) {
-    // With a single name that no disk takes, or a single damaged file, git does not write the others.
+    // With a single name that no disk takes, or a single damaged file, git does not write the others: they are read from its objects.
     if (!(error instanceof AppError) || error.code !== "git_failed") throw error;
-    const entries = [...(await listEntries(listing, head)).values()];
-    const isWhole = entries.every(({ path }) => isWritable(path));
-    if (
-      isWhole &&
-      (
-        await unreadableBlobs(
-          listing,
-          entries.map(({ oid }) => oid),
-        )
-      ).size === 0
-    )
-      throw error;
     return objects;
   }
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });

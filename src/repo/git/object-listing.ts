@@ -161,18 +161,16 @@ const types: Record<string, ChangeType> = {
 
 const SPACE = 32;
 
-type RawEntry = Omit<Change, "additions" | "deletions">;
+export type RawEntry = Omit<Change, "additions" | "deletions">;
+
+/** Whether a mode is that of an object of this repository. */
+export const hasBlob = (mode: string): boolean => mode !== MISSING_MODE && mode !== SUBMODULE;
 
 /** Reads `diff-tree --raw --numstat -z`: all raw records, then one numstat record for each in the same order. */
 export function parseChanges(output: Buffer): Change[] {
   const fields = splitNul(output, decodeName);
-  const raw: RawEntry[] = [];
-  let at = 0;
-  while (fields[at]?.startsWith(":")) {
-    const entry = rawEntry(fields, at);
-    raw.push(entry);
-    at += entry.oldPath === null ? 2 : 3;
-  }
+  const raw = rawEntries(fields);
+  let at = raw.reduce((sum, { oldPath }) => sum + (oldPath === null ? 2 : 3), 0);
   return raw.map((entry) => {
     const [additions, deletions, path] = (fields[at] ?? "").split("\t", 2).concat(afterTabs(fields[at]));
     // A rename has an empty path here, followed by its two paths in separate fields.
@@ -181,6 +179,17 @@ export function parseChanges(output: Buffer): Change[] {
     at += path === "" ? 3 : 1;
     return { ...entry, additions: lineCount(additions), deletions: lineCount(deletions) };
   });
+}
+
+/** The raw records at the start. */
+export function rawEntries(fields: readonly string[]): RawEntry[] {
+  const raw: RawEntry[] = [];
+  for (let at = 0; fields[at]?.startsWith(":"); ) {
+    const entry = rawEntry(fields, at);
+    raw.push(entry);
+    at += entry.oldPath === null ? 2 : 3;
+  }
+  return raw;
 }
 
 /** The path of a numstat record, which may contain tabs. */

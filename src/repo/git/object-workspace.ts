@@ -252,9 +252,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     };
     return await write(new Set(oids.filter((oid) => !sizes.has(oid)))).catch(async (error: unknown) => {
       if (!(error instanceof AppError) || error.code !== "git_failed") throw error;
-      const lost = await unreadableBlobs(store, oids);
-      if (lost.size === 0) throw error;
-      return await write(lost);
+      return await write(await unreadableBlobs(store, oids));
     });
   }
 

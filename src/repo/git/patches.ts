@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { AppError } from "../../core/errors.ts";
-import { decodeText } from "../../core/text/decode.ts";
-import { markerPath, quotePath } from "./names.ts";
-import { listDifference, parseChanges } from "./object-listing.ts";
+import { decodeText, splitNul } from "../../core/text/decode.ts";
+import { decodeName, markerPath, quotePath } from "./names.ts";
+import { hasBlob, parseChanges, type RawEntry, rawEntries } from "./object-listing.ts";
 import { isObjectName, runGit, streamGit } from "./run-git.ts";
-import { unreadableBlobs, withStandIns } from "./unreadable.ts";
+import { unreadableBlobs } from "./unreadable.ts";
 import type { Change, ObjectPlace } from "./workspace.ts";
 
 const SUBMODULE_MODE = "160000";
@@ -21,7 +21,7 @@ const patchLimits = { bytes: 64 * 1024 * 1024, hunks: 200_000 };
 
 /** The change from merge base to head, as one git process prints it. */
 export interface ReadChange {
-  /** In git's order. */
+  /** In git's order, unreadable ones last. */
   changes: readonly Change[];
   /** By path; undefined for a file after those that could be read. */
   sections: ReadonlyMap<string, readonly PatchSection[] | undefined>;
@@ -34,9 +34,9 @@ export async function patchOf(
   change: Change,
   contextLines: number,
 ): Promise<string> {
-  if (!all.has(change.path)) throw new AppError("git_failed", `There is no patch of '${change.path}'`);
   if (change.isUnreadable)
     throw new AppError("revision_unknown", `'${change.path}' cannot be read: git lacks an object of it`);
+  if (!all.has(change.path)) throw new AppError("git_failed", `There is no patch of '${change.path}'`);
   const sections = all.get(change.path);
   if (sections === undefined)
     throw new AppError("too_large", `The change is so large that the patch of '${change.path}' was not read`);
@@ -73,8 +73,8 @@ const renameOptions = ["-M", "-l1000"];
 const SEPARATOR = Buffer.from([0, 0]);
 
 /**
- * Compares merge base and head once for everything: a second process would read every changed file again. Files that cannot be read have no
- * patch, and are marked.
+ * Compares merge base and head once for everything: a second process would read every changed file again. Files that git cannot read come
+ * last, are marked, and have no patch; nothing tells whether they were renamed.
  */
 export async function readChange(
   place: ObjectPlace,
@@ -83,22 +83,23 @@ export async function readChange(
 ): Promise<ReadChange> {
   return await compare(place, signal, limits).catch(async (error: unknown) => {
     if (!(error instanceof AppError) || error.code !== "git_failed") throw error;
+    const { mergeBase, head } = place.shas;
     const where = { git: place, gitDir: place.gitDir, signal };
-    const sides = await listDifference(where, place.shas.mergeBase, place.shas.head).catch(() => []);
-    const unreadable = await unreadableBlobs(
-      where,
-      sides.flatMap(({ from, to }) => [from, to].filter((oid) => oid !== undefined)),
-    );
-    if (unreadable.size === 0) throw error;
-    const { changes, sections } = await withStandIns(where, unreadable, (gitDir) =>
-      compare({ ...place, gitDir }, signal, limits, true),
-    );
-    const marked = changes.map((change) =>
-      unreadable.has(change.oldOid) || unreadable.has(change.newOid)
-        ? { ...change, additions: null, deletions: null, isUnreadable: true as const }
-        : change,
-    );
-    return { changes: marked, sections };
+    const args = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", mergeBase, head, "--"];
+    const { stdout } = await runGit({ ...where, what: "list changes", args, maxBytes: MAX_LISTING_BYTES });
+    const sidesOf = ({ oldMode, oldOid, newMode, newOid }: RawEntry) => [
+      ...(hasBlob(oldMode) ? [oldOid] : []),
+      ...(hasBlob(newMode) ? [newOid] : []),
+    ];
+    const all = rawEntries(splitNul(stdout, decodeName));
+    const lost = await unreadableBlobs(where, all.flatMap(sidesOf));
+    const unread = all
+      .filter((one) => sidesOf(one).some((oid) => lost.has(oid)))
+      .map((one) => ({ ...one, additions: null, deletions: null, isUnreadable: true as const }));
+    if (unread.length === 0) throw error;
+    const paths = unread.map(({ path }) => path);
+    const { changes, sections } = await compare(place, signal, limits, paths);
+    return { changes: [...changes, ...unread], sections };
   });
 }
 
@@ -106,14 +107,14 @@ async function compare(
   place: ObjectPlace,
   signal: AbortSignal,
   limits: typeof patchLimits,
-  replaces = false,
+  without: readonly string[] = [],
 ): Promise<ReadChange> {
   const { mergeBase, head } = place.shas;
   const what = ["-r", "-z", "--raw", "--numstat", "--no-abbrev", "-p", `-U${PATCH_CONTEXT}`];
   const pieces: Buffer[] = [];
   let bytes = 0;
   const args = ["diff-tree", ...what, ...renameOptions, ...diffOptions, mergeBase, head, "--"];
-  const command = { git: place, gitDir: place.gitDir, what: "diff", args, signal, replaces };
+  const command = { git: place, gitDir: place.gitDir, what: "diff", args, signal, without };
   const isOver = () => bytes > limits.bytes + MAX_LISTING_BYTES;
   const isCut = await streamGit(command, (chunk) => {
     pieces.push(chunk);

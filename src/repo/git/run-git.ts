@@ -129,8 +129,8 @@ interface GitCommand extends GitPlace {
   maxBytes?: number | undefined;
   /** Exit codes that do not count as errors. Default only 0. */
   expectedExits?: readonly number[];
-  /** Whether the repository's `refs/replace` count. Only for a scratch repository, whose refs are ours. */
-  replaces?: boolean | undefined;
+  /** Paths to leave out, of a command that takes paths after `--`. */
+  without?: readonly string[];
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -141,20 +141,20 @@ export async function streamGit(
   command: GitCommand,
   onStdout: (chunk: Buffer) => "stop" | undefined,
 ): Promise<number> {
-  const { git, what } = command;
+  const { git, what, without = [] } = command;
   const location = [`--git-dir=${command.gitDir}`];
   if (command.workTree !== undefined) location.push(`--work-tree=${command.workTree}`);
   const maxBytes = command.maxBytes ?? DEFAULT_MAX_BYTES;
   let bytes = 0;
   const end = await runProcess({
     program: git.gitPath,
-    args: ["--no-pager", ...location, ...command.args],
+    args: ["--no-pager", ...location, ...command.args, ...without.map((path) => `:(exclude,literal)${path}`)],
     cwd: git.emptyHome,
     env: {
       ...gitEnvironment(git),
       ...configVariables([...hardenedConfig(), ...(command.config ?? [])]),
       ...(command.indexFile === undefined ? {} : { GIT_INDEX_FILE: command.indexFile }),
-      ...(command.replaces ? { GIT_NO_REPLACE_OBJECTS: undefined } : {}),
+      ...(without.length > 0 ? { GIT_LITERAL_PATHSPECS: "0" } : {}),
     },
     input: command.input,
     signal: command.signal,

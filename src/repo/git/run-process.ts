@@ -11,7 +11,7 @@ interface ProcessRequest {
   args: readonly string[];
   cwd: string;
   /** The whole environment: nothing is inherited. */
-  env: Readonly<Record<string, string | undefined>>;
+  env: Readonly<Record<string, string>>;
   /** Its input; pieces are read as fast as the program reads them, and an error of the iterable rejects this call. */
   input?: string | Buffer | AsyncIterable<Buffer> | undefined;
   signal?: AbortSignal | undefined;
