@@ -156,18 +156,18 @@ function mayUse({ name, role }: Pick<Reference, "name" | "role">, definition: De
   return !isRun(definition) || role === "call" || (role !== "type" && !isCommonName(name));
 }
 
-/** A use that neither its file nor its receiver's name tells: the type of the receiver may. */
-interface Pending {
+/** A place that has the name. If it is not sure to mean the definition, the type of its receiver may tell. */
+interface Place {
   file: ParsedFile["code"];
   line: number;
   link: Link | null;
+  isSure: boolean;
 }
 
-/** The uses of a name in one file: those that mean the definition, and the others. */
-function usesIn(parsed: ParsedFile, { name, target, least, types }: Question) {
+/** The places in one file that have the name, one for each line. */
+function placesIn(parsed: ParsedFile, { name, target, least, types }: Question): Place[] {
   const { code: file } = parsed;
-  const uses: Caller[] = [];
-  const unsure: Pending[] = [];
+  const places: Place[] = [];
   const isKin = familyOf(file.path) === familyOf(target.file.path);
   // A function that is not called may be a variable of the same name. What another call returns is no object that the code around knows.
   const leastOf = (role: Reference["role"], link: Link | null) => {
@@ -177,47 +177,28 @@ function usesIn(parsed: ParsedFile, { name, target, least, types }: Question) {
   };
   for (const mention of mentionsIn(parsed, new Set([name]))) {
     const { line, role, receiver } = mention;
-    const isSeen = uses.at(-1)?.line_number === line || unsure.at(-1)?.line === line;
-    if (isSeen || !mayUse(mention, target.definition)) continue;
+    if (places.at(-1)?.line === line || !mayUse(mention, target.definition)) continue;
     const use = { file, receiver, around: definitionAt(file, line) };
-    const link =
-      isKin && receiver !== null && !ownObject.test(receiver) ? linkAt(receiver, file, use.around) : null;
-    if (isKin && fitOf(use, target) >= leastOf(role, link)) uses.push(callerAt(file, line, null));
-    else unsure.push({ file, line, link });
+    const hasObject = isKin && receiver !== null && !ownObject.test(receiver);
+    const link = hasObject ? linkAt(receiver, file, use.around) : null;
+    places.push({ file, line, link, isSure: isKin && fitOf(use, target) >= leastOf(role, link) });
   }
-  return { uses, unsure };
+  return places;
 }
 
 const isBeside = (path: string, other: string) => folderOf(path) === folderOf(other);
 
-/** The uses of a member whose receiver has one of the types: by its link, or as its own file, or a function that gives it, is declared. */
-function callersByType(
-  pending: readonly Pending[],
-  { name, target, types }: Question,
-  declared: ReadonlyMap<string, ReadonlyMap<string, string>>,
-): Map<Pending, Caller> {
-  const callers = new Map<Pending, Caller>();
-  for (const one of pending) {
-    const { file, line, link } = one;
-    const given = link && declared.get(link.name);
-    const isGiven = link?.isCall && !isCommonName(link.name);
-    const type =
-      link && link.types.length > 0
-        ? link.types.find((other) => types.has(other))
-        : (given?.get(file.path) ??
-          given?.get(
-            [...given.keys()].find(
-              (path) => isGiven || file.imports.has(path) || isBeside(path, file.path),
-            ) ?? "",
-          ));
-    if (type === undefined) continue;
-    const isDirect = type === target.definition.container;
-    callers.set(one, callerAt(file, line, isDirect ? null : `${type}.${name}`));
-  }
-  return callers;
+/** Which of the types a receiver has: by its link, or as its own file, or a function that gives it, is declared; undefined if it has none. */
+function typeAt({ file, link }: Place, types: ReadonlySet<string>, declared: Declarations) {
+  if (!link) return undefined;
+  if (link.types.length > 0) return link.types.find((one) => types.has(one));
+  const given = declared.get(link.name);
+  const isGiven = link.isCall && !isCommonName(link.name);
+  const isKnown = (path: string) => isGiven || file.imports.has(path) || isBeside(path, file.path);
+  return given?.get(file.path) ?? given?.get([...given.keys()].find(isKnown) ?? "");
 }
 
-function callerAt(file: ParsedFile["code"], line: number, through: string | null): Caller {
+function callerAt({ file, line }: Place, through: string | null): Caller {
   const around = functionAround(file, line);
   return {
     file_path: file.path,
@@ -274,6 +255,28 @@ async function questionOf(
   return { ...search, ...none, types: receiverTypes(target, search.found, heads.matches), least };
 }
 
+const isRead = ({ entry: { path } }: NamingFile) => fileKindOf(path) !== "foreign" && !isProse(path);
+
+/** The places that use the definition, and the others. */
+async function divide(
+  places: readonly Place[],
+  { name, target, types }: Question,
+  context: ToolContext,
+  signal: AbortSignal,
+) {
+  const open = places.filter(({ isSure }) => !isSure);
+  const declared = await declarationsFor(open, types, context, signal);
+  const { container } = target.definition;
+  const uses: Caller[] = [];
+  const unsure: CallersOutput["unsure"] = [];
+  for (const place of places) {
+    const type = place.isSure ? container : typeAt(place, types, declared);
+    if (type === undefined) unsure.push({ file_path: place.file.path, line_number: place.line });
+    else uses.push(callerAt(place, type === container ? null : `${type}.${name}`));
+  }
+  return { uses, unsure };
+}
+
 async function execute(
   input: Input,
   context: ToolContext,
@@ -284,30 +287,13 @@ async function execute(
   const parser = createParser(context, await modulesOf(context.workspace, isReadable), signal);
   const question = await questionOf(input, first, parser, context, signal);
   const { found, naming } = question;
-  const pending: Pending[] = [];
-  const certain: Caller[] = [];
   const paths = naming.map(({ entry }) => entry.path);
-  const nearest = nearestFirst(naming, first.path);
-  for (const { entry } of nearest) {
-    const isRead = fileKindOf(entry.path) !== "foreign" && !isProse(entry.path);
-    const parsed = isRead ? await parser.file(entry) : null;
-    if (parsed === null) continue;
-    const here = usesIn(parsed, question);
-    for (const use of here.uses) certain.push(use);
-    for (const one of here.unsure) pending.push(one);
+  const places: Place[] = [];
+  for (const { entry } of nearestFirst(naming, first.path).filter(isRead)) {
+    const parsed = await parser.file(entry);
+    if (parsed !== null) for (const place of placesIn(parsed, question)) places.push(place);
   }
-  const byType = callersByType(
-    pending,
-    question,
-    await declarationsFor(pending, question.types, context, signal),
-  );
-  const order = new Map(nearest.map(({ entry }, at) => [entry.path, at]));
-  const uses = [...certain, ...byType.values()].sort(
-    (a, b) => (order.get(a.file_path) ?? 0) - (order.get(b.file_path) ?? 0) || a.line_number - b.line_number,
-  );
-  const unsure = pending.flatMap((one) =>
-    byType.has(one) ? [] : [{ file_path: one.file.path, line_number: one.line }],
-  );
+  const { uses, unsure } = await divide(places, question, context, signal);
   const others = uses.filter(({ file_path }) => file_path !== first.path);
   const own = uses.filter(({ file_path }) => file_path === first.path).map((use) => use.line_number);
   const callers = others.slice(0, MAX_CALLERS);
@@ -336,15 +322,18 @@ async function execute(
   };
 }
 
-/** The names before these uses that lines declare as one of the types: by name and file, the type. */
+/** Types by name and file. */
+type Declarations = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+/** The names before these places that lines declare as one of the types. */
 async function declarationsFor(
-  pending: readonly Pending[],
+  open: readonly Place[],
   types: ReadonlySet<string>,
   context: ToolContext,
   signal: AbortSignal,
-): Promise<Map<string, Map<string, string>>> {
+): Promise<Declarations> {
   const isWord = (name: string) => /^\w+$/.test(name);
-  const names = new Set(pending.flatMap(({ link }) => (link && isWord(link.name) ? link.name : [])));
+  const names = new Set(open.flatMap(({ link }) => (link && isWord(link.name) ? link.name : [])));
   const found = new Map([...names].slice(0, MAX_LINKS).map((name) => [name, new Map<string, string>()]));
   if (found.size === 0 || types.size === 0) return found;
   const [one, other] = [[...found.keys()], [...types].filter(isWord)].map(

@@ -1,14 +1,9 @@
 import { type CodeFile, type DefinitionSite, isType } from "../../repo/code/code-file.ts";
 import { basesOf, isTypeName, typeNameOf, wordsDeclaring } from "../../repo/code/declared-types.ts";
 import type { Definition } from "../../repo/code/source.ts";
+import type { LineMatch } from "../../repo/git/workspace.ts";
 
 /* Types by single lines of text: what types extend, what names are declared as, and what the text before a call says. */
-
-/** A line of a file. */
-interface TextLine {
-  path: string;
-  text: string;
-}
 
 const word = String.raw`[\p{L}_$][\p{L}\p{N}_$]*`;
 /** ripgrep's pattern for the first lines of types that extend something, and for the blocks that implement a trait. */
@@ -23,10 +18,13 @@ const implementing = new RegExp(
 );
 
 /** What types extend or implement, by name. */
-export type Supertypes = ReadonlyMap<string, ReadonlySet<string>>;
+type Supertypes = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** By these lines, and by the whole heads of types in the file of a definition. */
-export function supertypesIn(lines: readonly TextLine[], { file }: DefinitionSite): Supertypes {
+export function supertypesIn(
+  lines: readonly Pick<LineMatch, "path" | "text">[],
+  { file }: DefinitionSite,
+): Supertypes {
   const own = file.definitions
     .filter(isType)
     .map((one) => [one.name, basesOf(one, file).map(lastName)] as const);
