@@ -1,6 +1,7 @@
 import { folderOf, hasImports, importsOf, Modules } from "../../../repo/code/imports.ts";
+import { isTestFile } from "../../../repo/code/test-file.ts";
 import type { ChangedFile } from "../../../repo/diff-source.ts";
-import { fileRisk, isTestPath, kindOf, stemOf } from "./risk.ts";
+import { fileRisk, kindOf, stemOf } from "./risk.ts";
 
 const MAX_ALIKE = 64;
 
@@ -24,12 +25,17 @@ function findPairs(files: readonly ChangedFile[]): Pair[] {
   return [...tests, ...twins(named)];
 }
 
-const isTest = (path: string) => kindOf(path) === "test" && isTestPath(path);
+const isTest = (path: string) => kindOf(path) === "test" && isTestFile(path);
 const isSubject = ({ path }: Named) => kindOf(path) === "code";
 
 function testPair(test: Named, byName: ReadonlyMap<string, readonly Named[]>): Pair[] {
   const subjects = byName.get(testedName(test.path))?.slice(0, MAX_ALIKE) ?? [];
-  const subject = nearestOf(subjects, withoutTestFolders(test.path, subjects));
+  // Tests in a tree of their own share names of folders with their code, not the beginning of its path.
+  const folders = new Set(test.path.split("/"));
+  const shared = ({ path }: Named) => path.split("/").filter((folder) => folders.has(folder)).length;
+  const [subject] = subjects.toSorted(
+    (a, b) => shared(b) - shared(a) || sharedFolders(b.path, test.path) - sharedFolders(a.path, test.path),
+  );
   return subject ? [{ first: subject.id, second: test.id, test: true }] : [];
 }
 
@@ -39,15 +45,6 @@ const upperMarks = /^Test(?=[A-Z])|(?<=[a-z\d])(?:Tests?|TestCase|IT)$/g;
 /** The name of the code that a test tests, in lower case: `login` for `login.test.ts`, `test_login.py`, `LoginTest.java`. */
 function testedName(path: string): string {
   return stemOf(path).replace(testMarks, "").replace(upperMarks, "").toLowerCase();
-}
-
-function withoutTestFolders(path: string, subjects: readonly Named[]): string {
-  const folders = path.split("/");
-  const candidates = ["main", "src", "lib", null].map((instead) =>
-    folders.flatMap((one) => (/^(?:__tests__|tests?|specs?)$/.test(one) ? (instead ?? []) : one)).join("/"),
-  );
-  const parents = new Set(subjects.map((one) => folderOf(one.path)));
-  return candidates.find((one) => parents.has(folderOf(one))) ?? path;
 }
 
 function twins(named: readonly Named[]): Pair[] {
@@ -63,11 +60,6 @@ function sharedFolders(a: string, b: string): number {
   let [shared, at] = [0, 0];
   for (; at < a.length && a[at] === b[at]; at++) if (a[at] === "/") shared += 1;
   return shared;
-}
-
-/** The item that shares the most folders with `path`; of several, the first. */
-function nearestOf<Item extends { path: string }>(items: readonly Item[], path: string): Item | undefined {
-  return items.toSorted((a, b) => sharedFolders(b.path, path) - sharedFolders(a.path, path))[0];
 }
 
 const PAIR = 6;

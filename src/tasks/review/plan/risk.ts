@@ -1,4 +1,5 @@
 import { extensionOf } from "../../../repo/code/languages.ts";
+import { isTestFile } from "../../../repo/code/test-file.ts";
 import type { ChangedFile } from "../../../repo/diff-source.ts";
 
 /** The purpose of a file, by its path only. */
@@ -28,15 +29,6 @@ const configurationName =
 const documentationName =
   /^(?:README|CHANGELOG|CHANGES|LICENSE|COPYING|NOTICE|AUTHORS|CONTRIBUTING|HISTORY)\b/;
 
-const testFolders = new Set(
-  "test tests __tests__ spec specs testing e2e testdata test-data fixtures __fixtures__ __mocks__ cypress".split(
-    " ",
-  ),
-);
-
-const testName =
-  /^(?:test_.*|.*_test|.*_spec|.*[.-](?:test|spec|cy|e2e)|conftest|Test[A-Z].*|.*[a-z\d](?:Tests?|TestCase|IT))$/;
-
 /** Generated code: it is shipped, but its faults come from its source. */
 const generatedPath = /(?:^|\/)(?:gen|generated|autogen)\/|[._-](?:gen|generated|g)\.\w+$/;
 
@@ -54,31 +46,24 @@ export function kindOf(path: string): FileKind {
   if (configurationName.test(name)) return "configuration";
   if (documentation.has(extension) || documentationName.test(name)) return "documentation";
   if (data.has(extension)) return "data";
-  if (isTestPath(path)) return "test";
+  if (isTestFile(path)) return "test";
   if (configuration.has(extension) || path.startsWith(".github/")) return "configuration";
   return generatedPath.test(path) ? "test" : "code";
-}
-
-/** Whether a path is one of tests, or of files that tests need. */
-export function isTestPath(path: string): boolean {
-  const folders = path.split("/").slice(0, -1);
-  return folders.some((folder) => testFolders.has(folder)) || testName.test(stemOf(path));
 }
 
 /**
  * The possible loss by a fault in a file, as a number without a unit:
  *
- *     weight of its kind x (1 + size + removals + ground + rules + users)
+ *     weight of its kind x (1 + size + removals + rules + users)
  *
  * | what it counts                                                        | at most |
  * |-----------------------------------------------------------------------|---------|
  * | size: changed lines, on a logarithmic scale; 1,000 are the maximum    | 0.8     |
  * | removals: removed lines in the same way; removed code may be missed   | 0.3     |
- * | ground: words in the path for areas that are easy to get wrong        | 0.5     |
  * | rules: lines that analyzers matched; three are the maximum            | 0.5     |
  * | users: changed files that import it; 32 are the maximum               | 0.4     |
  *
- * The second factor is 3.5 at most. With these weights, tests, documentation and data never rank above code, documentation never above a
+ * The second factor is 3 at most. With these weights, tests, documentation and data never rank above code, documentation never above a
  * test, and data never above documentation, however much of them changed; code and configuration compete.
  */
 export function fileRisk(
@@ -90,7 +75,6 @@ export function fileRisk(
     1 +
     0.8 * share(added + removed, 1_000) +
     0.3 * share(removed, 1_000) +
-    0.5 * ground(change.oldPath === null ? change.path : `${change.path}/${change.oldPath}`) +
     0.5 * Math.min(1, matches / 3) +
     0.4 * share(users, 32);
   return round(weights[kindOf(change.path)] * factor);
@@ -110,31 +94,3 @@ const share = (count: number, many: number) => Math.min(1, Math.log2(1 + count) 
 
 /** Equal files have equal risks on every machine. */
 const round = (value: number) => Math.round(value * 1_000) / 1_000;
-
-const words = new Set(
-  (
-    "auth authn authz oauth saml sso jwt login logout session sessions token tokens secret secrets " +
-    "acl rbac role roles policy csrf cors xss tls ssl hmac hash sql query schema lock locks locking " +
-    "mutex race atomic thread threads worker async queue retry cache exec shell eval payment payments " +
-    "billing price pricing checkout refund wallet balance upload webhook proxy redirect sandbox admin " +
-    "codec decode decoder lexer unsafe ffi"
-  ).split(" "),
-);
-
-const beginnings =
-  /^(?:authenticat|authori[sz]|crypt|encrypt|decrypt|cipher|password|passwd|credential|signature|permission|privileg|impersonat|securit|saniti[sz]|escap|validat|migrat|transaction|concurren|synchroni[sz]|semaphore|schedul|pars(?:e|er|ers|ing)$|seriali[sz]|deseriali[sz]|unmarshal|pickle|allocat|malloc)/;
-
-const MAX_PATH = 1_000;
-
-/** 0 without such a word, 0.7 with one, 1 with several. */
-function ground(path: string): number {
-  const found = new Set(
-    wordsOf(path.slice(-MAX_PATH)).filter((word) => words.has(word) || beginnings.test(word)),
-  );
-  return found.size === 0 ? 0 : found.size === 1 ? 0.7 : 1;
-}
-
-/** `src/authHTTPClient_v2.ts` -> src, auth, http, client, v, ts. */
-function wordsOf(path: string): string[] {
-  return (path.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []).map((word) => word.toLowerCase());
-}

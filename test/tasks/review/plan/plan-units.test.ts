@@ -83,8 +83,8 @@ describe("planUnits", () => {
     const files = changedFiles(["docs/a.md", "lib/colour.ts", "src/auth/token.ts", "test/z.test.ts"]);
     const { units, left } = await plan(files, { totalBytes: 250 });
     expect(units.flatMap((unit) => unit.files.map(({ change }) => change.path))).toEqual([
-      "src/auth/token.ts",
       "lib/colour.ts",
+      "src/auth/token.ts",
     ]);
     expect(left.map(({ change }) => change.path)).toEqual(["test/z.test.ts", "docs/a.md"]);
   });

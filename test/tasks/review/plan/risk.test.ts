@@ -58,32 +58,6 @@ describe("the risk of a file", () => {
   it("Removed lines count more than added ones", () => {
     expect(risk({ path: "a.ts", added: 0, removed: 9 })).toBeGreaterThan(risk({ path: "a.ts", added: 9 }));
   });
-
-  it.each([
-    "src/authMiddleware.ts",
-    "src/HTTPSession.ts",
-    "db/migrations/2.sql",
-    "src/json_parser.c",
-    "lib/file-lock.go",
-  ])("The words of %s raise the risk", (path) => {
-    expect(risk({ path })).toBeGreaterThan(risk({ path: "src/colour.ts" }));
-  });
-
-  it.each(["src/author.ts", "src/block.ts", "src/clockwise.ts", "src/party.ts"])(
-    "The words of %s do not raise the risk",
-    (path) => {
-      expect(risk({ path })).toBe(risk({ path: "src/colour.ts" }));
-    },
-  );
-
-  it("The old path of a moved file counts", () => {
-    const moved = { path: "src/misc.ts", over: { oldPath: "src/permissions.ts" } };
-    expect(risk(moved)).toBeGreaterThan(risk({ path: "src/misc.ts" }));
-  });
-
-  it("The end of a path counts, however long the path is", () => {
-    expect(risk({ path: `${"A".repeat(200_000)}/auth.ts` })).toBeGreaterThan(risk({ path: "src/colour.ts" }));
-  });
 });
 
 describe("the kind of a file", () => {
