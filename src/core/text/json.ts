@@ -110,3 +110,12 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** A text with its percent signs decoded; null if one of them stands for nothing. */
+export function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

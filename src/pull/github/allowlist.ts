@@ -2,6 +2,7 @@ import { z } from "zod";
 import { rootPaths } from "../../config/repo-config.ts";
 import type { Outgoing } from "../../core/egress.ts";
 import { AppError } from "../../core/errors.ts";
+import { decoded, parseJson } from "../../core/text/json.ts";
 import { type AppIdentity, ownAmong } from "./own-text.ts";
 
 export interface GitHubCall {
@@ -37,27 +38,17 @@ interface AllowedRequest {
   where?: (body: Body, id: number) => boolean;
 }
 
-/** A request relative to the REST API below `root`, which is a path. */
+/** A request relative to the REST API below `root`, which is a path. No rule matches a body that is not JSON. */
 export function callOf({ method, url, body }: Outgoing, root: string): GitHubCall {
   const isGraphql = url.pathname === `${root.replace(/\/(v3\/?)?$/, "")}/graphql`;
   const path = isGraphql ? "/graphql" : pathBelow(root, url);
-  return { method, path, query: url.search, body: parsed(body) };
+  return { method, path, query: url.search, body: body ? (parseJson(body) ?? body) : undefined };
 }
 
 /** A path of the REST API below `root`. For anything else, the whole address, which no rule matches. */
 export function pathBelow(root: string, url: URL): string {
   const base = root.replace(/\/$/, "");
   return url.pathname.startsWith(`${base}/`) ? url.pathname.slice(base.length) : url.href;
-}
-
-/** No rule matches a body that is not JSON. */
-function parsed(body: string | null): unknown {
-  if (body === null || body === "") return undefined;
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
 }
 
 /** Refuses everything that `allowed` does not accept. */
@@ -125,18 +116,10 @@ function below({ owner, repo, id }: RepositoryPath, path: string): string | unde
 
 /** Whether a path leads where it seems to, even after it is decoded repeatedly and its dots are resolved. */
 function isPlain(path: string): boolean {
-  const decoded = decode(path);
-  if (decoded === undefined || /%(2e|2f|5c|0)|[\\\p{Cc}]/iu.test(decoded)) return false;
-  const [, ...segments] = decoded.split("/");
+  const plain = decoded(path);
+  if (plain === null || /%(2e|2f|5c|0)|[\\\p{Cc}]/iu.test(plain)) return false;
+  const [, ...segments] = plain.split("/");
   return segments.every((segment) => segment !== "" && segment !== "." && segment !== "..");
-}
-
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Ids of things that GitHub has shown to be the App's own, on the pull request of the job. Nothing else is ever changed. */

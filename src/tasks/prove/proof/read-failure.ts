@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import type { TestEnd } from "../../../agent/record/test-end.ts";
 import type { ProofTest } from "../../../core/finding.ts";
+import { decoded } from "../../../core/text/json.ts";
 
 /** How a run of a test failed, as far as its output says. Untrusted text: the test can print anything. */
 export interface Failure {
@@ -168,15 +169,9 @@ function repositoryPath(text: string): string | null {
   const isForeign = names.some(
     (name) => name === "" || name === ".." || name === "node_modules" || name.startsWith("node:"),
   );
-  return isForeign || names[0]?.startsWith(".hunkwise-") || names[0]?.startsWith("<") ? null : decoded(path);
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+  return isForeign || names[0]?.startsWith(".hunkwise-") || names[0]?.startsWith("<")
+    ? null
+    : (decoded(path) ?? path);
 }
 
 /** Lines from `at` up to the first that `ends`, at most `count`. */

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { decodeText } from "../../../core/text/decode.ts";
+import { parseJson } from "../../../core/text/json.ts";
 import { hasImports, Modules, type Package, packageOf } from "../../../repo/code/imports.ts";
 import type { TreeEntry, Workspace } from "../../../repo/git/workspace.ts";
 import type { TestFacts } from "./rules.ts";
@@ -72,16 +73,9 @@ function readManifest(path: string, text: string) {
 }
 
 function nodeDependencies(text: string): string[] {
-  try {
-    const manifest: unknown = JSON.parse(text);
-    if (typeof manifest !== "object" || manifest === null) return [];
-    const groups = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];
-    return groups.flatMap((group) =>
-      Object.keys((manifest as Record<string, object | undefined>)[group] ?? {}),
-    );
-  } catch {
-    return [];
-  }
+  const manifest = (parseJson(text) ?? {}) as Record<string, object | null | undefined>;
+  const groups = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];
+  return groups.flatMap((group) => Object.keys(manifest[group] ?? {}));
 }
 
 /** Import names differ from package names in case and in dashes; some differ altogether, and their imports are refused. */

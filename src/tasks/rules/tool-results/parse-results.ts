@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { z } from "zod";
 import { AppError } from "../../../core/errors.ts";
 import { type Severity, worstFirst } from "../../../core/finding.ts";
-import { JsonMeter } from "../../../core/text/json.ts";
+import { decoded, JsonMeter, parseJson } from "../../../core/text/json.ts";
 import { ToolResult } from "../../shapes/tool-result.ts";
 
 /*
@@ -73,7 +73,7 @@ interface RawResult {
 }
 
 function rawResults(text: string, name: string): Raw[] | null {
-  const whole = parsed(text);
+  const whole = parseJson(text);
   const sarif = Sarif.safeParse(whole);
   if (sarif.success) return sarif.data.runs.flatMap(sarifResults);
   const { data: rdjson } = Rdjson.safeParse(whole);
@@ -81,16 +81,8 @@ function rawResults(text: string, name: string): Raw[] | null {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   // A tool that finds nothing writes no line.
   if (lines.length === 0) return /\.(?:rd)?jsonl$/i.test(name) ? [] : null;
-  const each = lines.slice(0, MOST_RESULTS).map((line) => Diagnostic.safeParse(parsed(line)).data ?? null);
+  const each = lines.slice(0, MOST_RESULTS).map((line) => Diagnostic.safeParse(parseJson(line)).data ?? null);
   return each.every((one) => one === null) ? null : each.map((one) => rdjsonResult(one, {}));
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /* SARIF */
@@ -319,12 +311,4 @@ function namesOf({ file, base }: RawResult): string[] {
   return plain === null
     ? [written, written.replaceAll(/(?:%[0-9a-f]{2})+/gi, (all) => decoded(all) ?? all)]
     : [plain, written];
-}
-
-function decoded(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
 }
