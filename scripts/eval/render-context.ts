@@ -1,4 +1,4 @@
-import { plural, thousands } from "../../src/report/outcome.ts";
+import { count, thousands } from "../../src/core/text/count.ts";
 import { plainLine } from "../../src/report/terminal-style.ts";
 import type { CallerCount, Share } from "./needed-lines.ts";
 import type { ContextResult, ContextRow } from "./run-context.ts";
@@ -109,8 +109,8 @@ function sentence(rows: readonly ContextRow[]): string {
   const clean = rows.length - needing.length;
   const unnamed = needing.filter((row) => !row.namesContext).length;
   return [
-    `Everything needed is shown in ${wholeCases(rows)} of ${plural(needing.length, "case")} with known issues.`,
-    clean === 0 ? "" : `${plural(clean, "clean case")} ${clean === 1 ? "needs" : "need"} nothing.`,
+    `Everything needed is shown in ${wholeCases(rows)} of ${count(needing.length, "case")} with known issues.`,
+    clean === 0 ? "" : `${count(clean, "clean case")} ${clean === 1 ? "needs" : "need"} nothing.`,
     unnamed === 0
       ? ""
       : `(*) Of ${unnamed} only the lines of the issue itself are recorded, not what decides it.`,

@@ -1,6 +1,7 @@
 import { severities } from "../../src/core/finding.ts";
+import { count, thousands } from "../../src/core/text/count.ts";
 import { cutCharacters } from "../../src/core/text/cut.ts";
-import { dollars, duration, plural, thousands } from "../../src/report/outcome.ts";
+import { dollars, duration } from "../../src/report/outcome.ts";
 import { plainLine } from "../../src/report/terminal-style.ts";
 import type { CaseResult, Settings } from "./case-result.ts";
 import { type Figures, figuresOf, type Share } from "./figures.ts";
@@ -50,7 +51,7 @@ export function evaluationJson({ settings, results, failed }: Evaluation): strin
 
 function heading({ model, effort, judge }: Settings, cases: number): string {
   return [
-    plural(cases, "case"),
+    count(cases, "case"),
     model ?? "the built-in analyzers alone",
     `effort ${effort ?? "as configured"}`,
     judge === null ? "no judge: findings are matched by their place alone" : `judge ${judge}`,
@@ -125,7 +126,7 @@ function remarks(result: CaseResult): string {
   return [
     ...(result.known.length === 0 ? ["clean"] : []),
     ...(elsewhere > 0 ? [`${elsewhere} at another place`] : []),
-    ...(duplicates > 0 ? [plural(duplicates, "duplicate")] : []),
+    ...(duplicates > 0 ? [count(duplicates, "duplicate")] : []),
     ...(acceptable > 0 ? [`${acceptable} acceptable`] : []),
     ...(result.dropped > 0 ? [`${result.dropped} refuted`] : []),
     ...(result.unjudged > 0 ? [`${result.unjudged} not judged`] : []),
@@ -143,13 +144,13 @@ function summary(total: Figures, { judge }: Settings): string {
     `${total.findings_per_case.toFixed(1)} findings per pull request: ${channels.line} in comments on lines (${total.comments_per_case.toFixed(1)} per pull request), ${channels.file} in comments on files, ${channels.summary} only in the summary.`,
     judge === null
       ? ""
-      : `The judge took ${plural(judged.requests, "request")}, ${tokens} tokens${cost} more.`,
+      : `The judge took ${count(judged.requests, "request")}, ${tokens} tokens${cost} more.`,
     total.unjudged === 0
       ? ""
       : `${total.unjudged} answers of the judge could not be read and count as "different".`,
     worths.unknown === 0
       ? ""
-      : `The judge could not say whether ${plural(worths.unknown, "finding")} ${worths.unknown === 1 ? "is" : "are"} true; the last two shares leave that out.`,
+      : `The judge could not say whether ${count(worths.unknown, "finding")} ${worths.unknown === 1 ? "is" : "are"} true; the last two shares leave that out.`,
   ]
     .filter((line) => line !== "")
     .join("\n");

@@ -5,9 +5,10 @@ import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig, Effort } from "../config/repo-config.ts";
 import { defaultContextTokens } from "../config/variables.ts";
 import { AppError } from "../core/errors.ts";
+import { count, thousands } from "../core/text/count.ts";
 import { escapeUnseen } from "../core/text/escape-invisible.ts";
 import { createDiffSource } from "../repo/diff-source.ts";
-import { dollars, plural, thousands } from "../report/outcome.ts";
+import { dollars } from "../report/outcome.ts";
 import { plainLine, WIDEST, wrap } from "../report/terminal-style.ts";
 import { createAnchorFiles } from "../tasks/anchor/anchor.ts";
 import { type ReviewRun, startRun, type WorkDependencies } from "../tasks/loop/review-run.ts";
@@ -148,17 +149,17 @@ function lines({ model, effort, files, hunks_total, units, left, first_request, 
       : `${plainLine(model)} would need`;
   const parts = units.length > 1 ? `, read in ${units.length} parts` : "";
   return [
-    `${plural(files.length, "changed file")}, ${read.length} to be reviewed with ${plural(hunks_total, "hunk")}${parts}`,
+    `${count(files.length, "changed file")}, ${read.length} to be reviewed with ${count(hunks_total, "hunk")}${parts}`,
     ...files.map(file),
     ...(left.length > 0
-      ? ["", `The budget is too small for ${plural(left.length, "file")}, those with the least risk.`]
+      ? ["", `The budget is too small for ${count(left.length, "file")}, those with the least risk.`]
       : []),
     "",
     ...wrap(
-      `${who} about ${plural(predicted.requests, "request")} with ` +
+      `${who} about ${count(predicted.requests, "request")} with ` +
         `${thousands(predicted.prompt_tokens + predicted.completion_tokens)} tokens${cost}, at effort ${effort}. ` +
         `The first one has ${thousands(first_request.prompt_tokens)} tokens and shows ${first_request.hunks_shown} ` +
-        `of ${plural(hunks_total, "hunk")}. The prediction is an average of recorded reviews: the model decides how much ` +
+        `of ${count(hunks_total, "hunk")}. The prediction is an average of recorded reviews: the model decides how much ` +
         `it reads. The limit is ${limit}.`,
       WIDEST,
     ),

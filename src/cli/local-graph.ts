@@ -3,12 +3,12 @@ import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { localIndex } from "../config/folders.ts";
 import { unlessAborted, within } from "../core/async.ts";
 import { AppError, errorLine } from "../core/errors.ts";
+import { count, thousands } from "../core/text/count.ts";
 import { lastCommit } from "../repo/git/workspace.ts";
 import type { Graph, GraphAnswer, GraphSource, IndexProgress } from "../repo/index/graph.ts";
 import { readHistory } from "../repo/index/history.ts";
 import { openGraph, sourceOfWorkspace } from "../repo/index/open-graph.ts";
 import type { VectorReport, Vectors } from "../repo/index/vectors.ts";
-import { plural, thousands } from "../report/outcome.ts";
 import type { OpenRange } from "./open-range.ts";
 import { useProxy } from "./use-proxy.ts";
 
@@ -19,7 +19,7 @@ export type GraphStep = { step: "reading" } | ({ step: "indexing" } & IndexProgr
 export function stepText(step: GraphStep): string {
   if (step.step === "reading") return "reading the repository";
   if (step.step === "embedding") return "computing the vectors of new code";
-  return `indexing ${thousands(step.done)}/${plural(step.total, "file")}`;
+  return `indexing ${thousands(step.done)}/${count(step.total, "file")}`;
 }
 
 interface LocalGraphOptions {

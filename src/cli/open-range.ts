@@ -6,6 +6,7 @@ import { configText, loadRepoConfig, refuseIrregular, withNested } from "../conf
 import { programPath, userHome } from "../config/process-env.ts";
 import { type EffectiveConfig, isNestedName, type RepoConfig } from "../config/repo-config.ts";
 import { AppError } from "../core/errors.ts";
+import { count } from "../core/text/count.ts";
 import { SUBMODULE_EDITED } from "../repo/diff/filter.ts";
 import { createPathMatcher } from "../repo/diff/paths.ts";
 import { openWorkspace } from "../repo/git/object-workspace.ts";
@@ -18,7 +19,6 @@ import {
 import { type BaseChoice, SHALLOW_REMEDY } from "../repo/git/repository.ts";
 import { requireGit } from "../repo/git/run-git.ts";
 import type { Workspace } from "../repo/git/workspace.ts";
-import { plural } from "../report/outcome.ts";
 import type { RangeNames } from "../report/terminal.ts";
 import { plainLine } from "../report/terminal-style.ts";
 import type { ReviewResult } from "../tasks/shapes/review-result.ts";
@@ -101,7 +101,7 @@ async function rootsOf(workTree: string | null, repo: string): Promise<string[]>
 export const MOST_COMMITS = 1_000;
 
 export function commitCount(found: number): string {
-  return found > MOST_COMMITS ? `over ${plural(MOST_COMMITS, "commit")}` : plural(found, "commit");
+  return found > MOST_COMMITS ? `over ${count(MOST_COMMITS, "commit")}` : count(found, "commit");
 }
 
 /** What is read, in a few words. */
@@ -168,7 +168,7 @@ export function emptyNotice(range: NoticedRange): string | null {
   if (isOneCommit(range)) return `${noCommits(range)}. ${wayOn(range)}`;
   if (behind === 0) return null;
   return (
-    `${base} has ${plural(behind, "commit")} that ${head} lacks, and ${head} has no commits of its own. ` +
+    `${base} has ${count(behind, "commit")} that ${head} lacks, and ${head} has no commits of its own. ` +
     "Did you swap --base and --head?"
   );
 }

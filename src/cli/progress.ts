@@ -1,5 +1,6 @@
 import type { Usage } from "../agent/llm/model.ts";
-import { dollars, plural, thousands } from "../report/outcome.ts";
+import { count, thousands } from "../core/text/count.ts";
+import { dollars } from "../report/outcome.ts";
 import { clip, plainLine } from "../report/terminal-style.ts";
 import type { ProgressEvent } from "../tasks/shapes/review-result.ts";
 
@@ -103,9 +104,9 @@ export function statusLine(state: ProgressState, elapsedMs: number): string {
   return [
     clock(elapsedMs),
     phaseWord(state),
-    ...(state.turn > 0 ? [plural(state.turn, "turn")] : []),
+    ...(state.turn > 0 ? [count(state.turn, "turn")] : []),
     ...(state.total > 0 && state.turn > 0 ? [`${state.served}/${state.total} hunks`] : []),
-    ...(state.findings > 0 ? [plural(state.findings, "finding")] : []),
+    ...(state.findings > 0 ? [count(state.findings, "finding")] : []),
     ...(usage ? [`${thousands(usage.promptTokens + usage.completionTokens)} tokens`] : []),
     ...(usage && usage.costUsd !== null ? [dollars(usage.costUsd)] : []),
     ...(state.activity ? [state.activity] : []),

@@ -2,9 +2,9 @@ import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { AppError, errorLine } from "../core/errors.ts";
+import { count, thousands } from "../core/text/count.ts";
 import { once } from "../repo/code/source.ts";
 import type { Change, Workspace } from "../repo/git/workspace.ts";
-import { plural, thousands } from "../report/outcome.ts";
 import { MOST_BYTES, parseResults } from "../tasks/rules/tool-results/parse-results.ts";
 import { fairShare, type ToolResult } from "../tasks/shapes/tool-result.ts";
 import { beginningOf } from "./output.ts";
@@ -40,7 +40,7 @@ export async function readResults(files: readonly string[], options: ResultsOpti
     }
     if (left.length > 0)
       options.warn(
-        `${plural(left.length, "result")} of ${name} ${left.length === 1 ? "was" : "were"} left out: ${counted(left)}`,
+        `${count(left.length, "result")} of ${name} ${left.length === 1 ? "was" : "were"} left out: ${counted(left)}`,
       );
   }
   const left = all.length - MOST_RESULTS;

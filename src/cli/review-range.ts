@@ -9,7 +9,7 @@ import { type LocalEnv, modelsOf } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { publicLine } from "../core/errors.ts";
 import { registerSecret } from "../core/secrets/live-secrets.ts";
-import { plural } from "../report/outcome.ts";
+import { count } from "../core/text/count.ts";
 import { reviewTask } from "../tasks/review/review-task.ts";
 import { limitsOf, type PullText, type ReviewInput } from "../tasks/shapes/review-input.ts";
 import type { ProgressEvent, ReviewResult } from "../tasks/shapes/review-result.ts";
@@ -98,7 +98,7 @@ export async function reviewRange(options: ReviewRangeOptions): Promise<Reviewed
   return await onRecord(
     record,
     () => review(options, record),
-    ({ reviewed }) => plural(reviewed.findings.length, "finding"),
+    ({ reviewed }) => count(reviewed.findings.length, "finding"),
   );
 }
 

@@ -6,7 +6,8 @@ import type { FileProblem } from "../config/load-config.ts";
 import { namedRules } from "../config/named-rules.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
 import { Masks } from "../core/secrets/masks.ts";
-import { plural, usageSentence } from "../report/outcome.ts";
+import { count } from "../core/text/count.ts";
+import { usageSentence } from "../report/outcome.ts";
 import { plainLine } from "../report/terminal-style.ts";
 import { totalUsage } from "../tasks/loop/run-loop.ts";
 import { examplesOf, tryExamplesOf } from "../tasks/rules/rule-examples.ts";
@@ -26,8 +27,8 @@ export async function tryExamples(
 ): Promise<{ problems: FileProblem[]; notes: string[] }> {
   const rules = namedRules(config).filter((rule) => examplesOf(rule).length > 0);
   if (rules.length === 0) return { problems: [], notes: [] };
-  const count = rules.reduce((sum, rule) => sum + examplesOf(rule).length, 0);
-  const what = `${plural(count, "example")} of ${plural(rules.length, "rule")}`;
+  const examples = rules.reduce((sum, rule) => sum + examplesOf(rule).length, 0);
+  const what = `${count(examples, "example")} of ${count(rules.length, "rule")}`;
   const untried = (why: string) => ({ problems: [], notes: [`${what} not tried: ${why}.`] });
   if (!hasModel) return untried("--no-model is set");
   const env = readLocalEnv();

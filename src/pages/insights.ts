@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { plural, thousands } from "../report/outcome.ts";
+import { count, thousands } from "../core/text/count.ts";
 import {
   type Breakdown,
   breakdownCsv,
@@ -211,11 +211,11 @@ function story({ weeks }: Insights, lists: Lists): Html {
     if (!line) return null;
     const { runs, findings } = lists.within({ from: line.week, to: line.week });
     const whole = judged(line);
-    return html`<p><strong>${when}</strong> (from ${line.week}): ${linked(runs({ result: "published" }), line.reviews, plural(line.reviews, "review"))} cost
+    return html`<p><strong>${when}</strong> (from ${line.week}): ${linked(runs({ result: "published" }), line.reviews, count(line.reviews, "review"))} cost
 <strong>${line.cost_usd === 0 && line.unpriced > 0 ? "an unknown sum" : money(line.cost_usd, line.unpriced)}</strong>${line.quiet > 0 && html`, ${thousands(line.quiet)} of them found nothing new`}.
-${plural(line.merged, "reviewed pull request")} ${line.merged === 1 ? "was" : "were"} merged${
+${count(line.merged, "reviewed pull request")} ${line.merged === 1 ? "was" : "were"} merged${
       whole > 0 &&
-      html`, with ${linked(findings({ pull_state: "merged" }), whole, plural(whole, "finding"))}:
+      html`, with ${linked(findings({ pull_state: "merged" }), whole, count(whole, "finding"))}:
 <strong>${thousands(line.fixed)} fixed</strong>${outcomeSeries
         .filter(({ name }) => name !== "fixed" && line[name] > 0)
         .map(({ name }) => `, ${thousands(line[name])} ${name}`)}`
@@ -241,7 +241,7 @@ function cards({ totals, times }: Insights, lists: Lists): Html {
     {
       name: "Cost",
       value: money(cost_usd, cost_usd > 0 ? 0 : unpriced),
-      note: `${short(tokensOf(totals))} tokens${reviews > 0 && cost_usd > 0 ? `, ${money(cost_usd / reviews, 0)} a review` : ""}${cost_usd > 0 && unpriced > 0 ? `; ${plural(unpriced, "turn")} without a known price` : ""}`,
+      note: `${short(tokensOf(totals))} tokens${reviews > 0 && cost_usd > 0 ? `, ${money(cost_usd / reviews, 0)} a review` : ""}${cost_usd > 0 && unpriced > 0 ? `; ${count(unpriced, "turn")} without a known price` : ""}`,
     },
     outcome("Fixed before the merge", totals.fixed, "fixed"),
     outcome("Dismissed", totals.dismissed, "dismissed"),
@@ -324,7 +324,7 @@ ${barChart({
   format: (value) => (value < 10 && value > 0 ? `$${value.toFixed(2)}` : `$${short(Math.round(value))}`),
   bars: weeks.map(({ week, cost_usd, unpriced, reviews }) => ({
     label: label(week),
-    title: `Week of ${week}: ${money(cost_usd, unpriced)}, ${plural(reviews, "review")}`,
+    title: `Week of ${week}: ${money(cost_usd, unpriced)}, ${count(reviews, "review")}`,
     values: [cost_usd],
     href: lists.within({ from: week, to: week }).runs({}),
   })),

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { plural, thousands } from "../report/outcome.ts";
+import { count, thousands } from "../core/text/count.ts";
 import { type Run, readRows } from "../server/queue/database.ts";
 import { askedBy, noticePriority, parseTask, taskName } from "../server/queue/job.ts";
 import { idsIn } from "../server/queue/reader.ts";
@@ -122,7 +122,7 @@ export function now({ run, webUrl, now: clock, installationConcurrency }: NowDep
     );
     const view = { names, links, time };
     const live = known.filter(({ seen_at }) => time - seen_at < SILENT_MS);
-    const body = html`<p>${plural(active.length, "run")} under way, ${waiting.length > MOST_SHOWN ? `more than ${MOST_SHOWN}` : thousands(waiting.length)} waiting, ${placesWords(live)}.
+    const body = html`<p>${count(active.length, "run")} under way, ${waiting.length > MOST_SHOWN ? `more than ${MOST_SHOWN}` : thousands(waiting.length)} waiting, ${placesWords(live)}.
 ${isLive ? html`This page loads itself again every 10 seconds. <a href="/">Stop that</a>` : html`<a href="/?live">Reload every 10 seconds</a>`}</p>
 <h2>Running</h2>
 ${active.length > 0 ? activeTable(active.slice(0, MOST_SHOWN), steps, view) : html`<p class="empty">Nothing runs.</p>`}
@@ -151,7 +151,7 @@ function placesWords(live: readonly WorkerRow[]): string {
   if (live.length === 0) return "no worker is there";
   const places = live.reduce((sum, { concurrency }) => sum + concurrency, 0);
   const taken = live.reduce((sum, { jobs }) => sum + jobs, 0);
-  return `${plural(live.length, "worker")} with ${taken} of ${plural(places, "place")} taken`;
+  return `${count(live.length, "worker")} with ${taken} of ${count(places, "place")} taken`;
 }
 
 interface View {
@@ -229,7 +229,7 @@ function whyWaiting(row: WaitingRow, time: number, live: readonly WorkerRow[], l
     return html`parked, because a service that it needs does not answer; next try at ${until}${reason && html`<span class="sub">${shown(reason)}</span>`}`;
   }
   if (runs_before !== null) return html`another run of this pull request is under way`;
-  if (busy >= limit) return html`its installation is at its limit of ${plural(limit, "run")} at a time`;
+  if (busy >= limit) return html`its installation is at its limit of ${count(limit, "run")} at a time`;
   if (live.length === 0) return html`no worker is there`;
   if (live.every(({ jobs, concurrency }) => jobs >= concurrency)) return html`no worker has a free place`;
   return html`a worker takes it with its next look`;

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { markTitles } from "../core/ledger/folds.ts";
 import { redactStrings, redactText } from "../core/secrets/redact.ts";
+import { count, thousands } from "../core/text/count.ts";
 import { cutCharacters } from "../core/text/cut.ts";
 import {
   markOf,
@@ -12,7 +13,6 @@ import {
   revisionNames,
   testSentence,
 } from "../report/finding-words.ts";
-import { plural, thousands } from "../report/outcome.ts";
 import { type Run, readRows } from "../server/queue/database.ts";
 import { parseTask } from "../server/queue/job.ts";
 import { readRecord } from "../server/queue/runs.ts";
@@ -177,7 +177,7 @@ function storyPage(view: StoryView): Html {
   return html`${factsOf(view)}
 ${
   story === null
-    ? html`<p class="notice">${isPurged ? `Its record was deleted: records are kept for ${plural(days, "day")} after the end of a run. The figures above remain.` : "Nothing is on record of it beyond these figures."}</p>`
+    ? html`<p class="notice">${isPurged ? `Its record was deleted: records are kept for ${count(days, "day")} after the end of a run. The figures above remain.` : "Nothing is on record of it beyond these figures."}</p>`
     : storyParts(story, view)
 }
 <p><a href="/findings?repository=${encodeURIComponent(fullName(repository))}&amp;pull=${row.pull}">All findings of this pull request</a> · ${linkOut(links.pull(repository, row.pull), "The pull request on GitHub")}</p>`;
@@ -218,7 +218,7 @@ function factsOf({ row, story, repository, links }: StoryView): Html {
 function storyParts({ summary, omitted }: Story, view: StoryView): Html {
   const { totals } = summary;
   const read = [
-    totals.files_read > 0 && plural(totals.files_read, "file"),
+    totals.files_read > 0 && count(totals.files_read, "file"),
     totals.searches > 0 && (totals.searches === 1 ? "1 search" : `${thousands(totals.searches)} searches`),
   ].filter(Boolean);
   return html`${summary.asked && askedPart(summary.asked)}
@@ -262,7 +262,7 @@ type Review = Extract<ResultSummary, { what: "review" }>;
 function reviewPart(result: Review, view: StoryView): Html {
   const { findings, dropped, resolutions, coverage, stop_reason, warnings, summary } = result;
   const leftOut = [
-    ...coverage.unserved.map(({ path, hunks }) => ({ path, why: `${plural(hunks, "hunk")} not read` })),
+    ...coverage.unserved.map(({ path, hunks }) => ({ path, why: `${count(hunks, "hunk")} not read` })),
     ...coverage.files_skipped.map(({ path, reason }) => ({ path, why: reason })),
   ];
   return html`<h2>Summary</h2>
@@ -275,7 +275,7 @@ ${more(findings, view.row.findings)}
 ${dropped.length > 0 && droppedPart(dropped)}
 ${resolutions.length > 0 && html`<h2>Earlier findings</h2><ul class="plain">${resolutions.map(({ state, reason }) => html`<li>${badge(state, state === "fixed" ? "good" : "calm")} ${cut(reason)}</li>`)}</ul>`}
 <h2>Left out</h2>
-${leftOut.length === 0 ? html`<p>Nothing: ${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} in ${plural(coverage.files_total, "file")} were read.</p>` : html`<p>${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} were read.</p>${table("Files that were not read, or not in full", leftOutColumns, leftOut)}`}`;
+${leftOut.length === 0 ? html`<p>Nothing: ${coverage.hunks_served} of ${count(coverage.hunks_total, "hunk")} in ${count(coverage.files_total, "file")} were read.</p>` : html`<p>${coverage.hunks_served} of ${count(coverage.hunks_total, "hunk")} were read.</p>${table("Files that were not read, or not in full", leftOutColumns, leftOut)}`}`;
 }
 
 const more = (list: readonly unknown[], all: number | null): HtmlPart =>
@@ -311,7 +311,7 @@ ${quote !== "" && html`<pre>${cut(quote)}</pre>`}
 ${markPart(finding)}
 ${prose(body)}
 ${suggestion !== null && html`<details><summary>Suggested code</summary><pre>${cut(suggestion) || "(delete these lines)"}</pre></details>`}
-${evidence.length > 0 && html`<details><summary>Evidence: ${plural(evidence.length, "place")}</summary><ul class="plain">${evidence.map((one) => html`<li>${place(one.path, one.start_line)} ${cut(one.note)}</li>`)}</ul></details>`}
+${evidence.length > 0 && html`<details><summary>Evidence: ${count(evidence.length, "place")}</summary><ul class="plain">${evidence.map((one) => html`<li>${place(one.path, one.start_line)} ${cut(one.note)}</li>`)}</ul></details>`}
 ${testPart(finding)}
 <p>${verifications[finding.verification]} ${finding.verification_note !== null && cut(finding.verification_note)}</p>
 ${prose(notShownSentence(finding))}
@@ -376,10 +376,10 @@ ${loops.map(
     title,
     paid,
     steps,
-  }) => html`<details><summary><span class="mono">${cut(name)}</span>${title !== null && html` ${cut(title)}`} <span class="dim">${plural(paid.turns, "turn")}, ${plural(paid.tokens, "token")}</span></summary>
+  }) => html`<details><summary><span class="mono">${cut(name)}</span>${title !== null && html` ${cut(title)}`} <span class="dim">${count(paid.turns, "turn")}, ${count(paid.tokens, "token")}</span></summary>
 ${steps.length > 0 ? html`<ol>${steps.map((step) => html`<li>${stepPart(step)}</li>`)}</ol>` : html`<p class="dim">Its steps are not shown: the page has enough.</p>`}</details>`,
 )}
-${omitted > 0 && html`<p class="note">${plural(omitted, "later entry").replace("entrys", "entries")} of the record are not shown; <code>hunkwise runs</code> exports all.</p>`}`;
+${omitted > 0 && html`<p class="note">${count(omitted, "later entry").replace("entrys", "entries")} of the record are not shown; <code>hunkwise runs</code> exports all.</p>`}`;
 }
 
 type Step = RunSummary["loops"][number]["steps"][number];
@@ -393,7 +393,7 @@ function stepPart(step: Step): Html {
           html`<li><span class="mono">${cut(tool)}</span> ${cut(cutCharacters(about, 300))}${answer !== null && html`<span class="sub">${cut(cutCharacters(answer, 300))}</span>`}</li>`,
       )}</ul>`;
     case "messages":
-      return html`${after}<details><summary>${plural(step.messages.length, "message")} to the model</summary>${step.messages.slice(0, 20).map(prose)}</details>`;
+      return html`${after}<details><summary>${count(step.messages.length, "message")} to the model</summary>${step.messages.slice(0, 20).map(prose)}</details>`;
     case "stopped":
       return html`${after} ended: ${cut(step.reason.replaceAll("_", " "))}${step.fault !== null && html` (${cut(step.fault)})`}`;
   }

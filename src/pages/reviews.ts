@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import { z } from "zod";
-import { plural, thousands } from "../report/outcome.ts";
+import { count, thousands } from "../core/text/count.ts";
 import type { Run } from "../server/queue/database.ts";
 import { idsIn } from "../server/queue/reader.ts";
 import { type Html, html } from "./html.ts";
@@ -207,7 +207,7 @@ export function runTable(
     column(
       "Outcome",
       ({ outcome, reason, attempts }) =>
-        html`${badge(outcome, tones[outcome] ?? "calm")}${attempts > 1 && html`<span class="sub">${plural(attempts, "attempt")}</span>`}${reason && html`<span class="sub">${shown(reason)}</span>`}`,
+        html`${badge(outcome, tones[outcome] ?? "calm")}${attempts > 1 && html`<span class="sub">${count(attempts, "attempt")}</span>`}${reason && html`<span class="sub">${shown(reason)}</span>`}`,
     ),
     number("Hunks read", coverageWords),
     number(

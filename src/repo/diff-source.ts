@@ -3,6 +3,7 @@ import { LRUCache } from "lru-cache";
 import pMap from "p-map";
 import { AppError, errorLine, isUnreadable } from "../core/errors.ts";
 import { NAMED_LIKE_SECRET } from "../core/secrets/file-names.ts";
+import { count } from "../core/text/count.ts";
 import { isTestFile } from "./code/test-file.ts";
 import {
   countLines,
@@ -50,7 +51,7 @@ import {
 } from "./diff/origin.ts";
 import { isFoundByPath } from "./diff/takes-effect.ts";
 import type { Change, Workspace } from "./git/workspace.ts";
-import { count, showPath } from "./show.ts";
+import { showPath } from "./show.ts";
 
 /**
  * How a model reads a changed file: its hunks; `whole`, because it now takes effect, or no longer does; or `line`, because one line tells all

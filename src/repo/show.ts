@@ -22,13 +22,6 @@ export function headingOf({ path, oldPath, header }: FileDiff): string {
   return `## ${showPath(path)}${facts.map((fact) => ` (${fact})`).join("")}`;
 }
 
-/** A number with its noun: `1 file`, `2,000 files`. */
-export function count(number: number, noun: string): string {
-  // toLocaleString also groups digits, but loads 8 MB of tables on first use in a process.
-  const grouped = String(number).replace(/\B(?=(?:\d{3})+$)/g, ",");
-  return `${grouped} ${noun}${number === 1 ? "" : "s"}`;
-}
-
 /** The number of first entries that fit into `maxBytes` after escaping, each with its line feed. */
 export function fitting(entries: readonly string[], maxBytes: number): number {
   let bytes = 0;

@@ -1,8 +1,8 @@
 import { type Finding, holdsSecret, isCertain, type Proof, type Revision } from "../core/finding.ts";
 import { markTitles } from "../core/ledger/folds.ts";
+import { count, thousands } from "../core/text/count.ts";
 import { cutBytes } from "../core/text/cut.ts";
 import type { DroppedFinding, ReviewResult } from "../tasks/shapes/review-result.ts";
-import { plural, thousands } from "./outcome.ts";
 
 /*
  * What a test says about a finding, for all reports. The values are text of a model and of programs: callers must escape them.
@@ -93,7 +93,7 @@ export const revisionNames: Readonly<Record<Revision, string>> = {
 export function shownCount(findings: readonly Proved[]): string {
   const shown = findings.filter((finding) => markOf(finding) !== null).length;
   if (shown === 0) return "";
-  return `${thousands(shown)} of ${plural(findings.length, "finding")} ${shown === 1 ? "is" : "are"} shown by a test`;
+  return `${thousands(shown)} of ${count(findings.length, "finding")} ${shown === 1 ? "is" : "are"} shown by a test`;
 }
 
 /*
@@ -168,7 +168,7 @@ function checkedSentence({ findings, dropped }: ReviewResult): string {
   return parts.filter((part) => part !== "").join("; ");
 }
 
-const were = (count: number) => `${plural(count, "finding")} ${count === 1 ? "was" : "were"}`;
+const were = (number: number) => `${count(number, "finding")} ${number === 1 ? "was" : "were"}`;
 
 /** The requested effort and the second look's results, without a final full stop; empty offline. */
 export function effortSentence(result: ReviewResult): string {

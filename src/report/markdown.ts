@@ -1,4 +1,5 @@
 import { bySeverity, type CodeLocation, type Finding } from "../core/finding.ts";
+import { count } from "../core/text/count.ts";
 import { type PlacedFinding, type ReviewResult, unplacedLines } from "../tasks/shapes/review-result.ts";
 import { codeFrame, type FrameLine, lineRange, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
@@ -19,7 +20,6 @@ import {
   nothingFound,
   outcomeOf,
   outcomeSentence,
-  plural,
   predictionSentence,
   ruleCount,
   rulesGap,
@@ -150,13 +150,13 @@ function detailsBlock(result: ReviewResult): string {
   const { coverage } = result;
   const read =
     result.mode === "model"
-      ? `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read by ${untrustedCode(result.model ?? "the model")}`
-      : `${plural(coverage.hunks_total, "hunk")}, analyzers only${rulesGap(result, untrustedCode)}`;
+      ? `${coverage.hunks_served} of ${count(coverage.hunks_total, "hunk")} read by ${untrustedCode(result.model ?? "the model")}`
+      : `${count(coverage.hunks_total, "hunk")}, analyzers only${rulesGap(result, untrustedCode)}`;
   const [effort, predicted] = [effortSentence(result), predictionSentence(result)];
   const masked = maskedSentence(result, ({ path, line }) => untrustedCode(`${path}:${line}`));
   const shown = shownCount(result.findings.map(({ finding }) => finding));
   const facts = [
-    `${rangeOf(result)}, ${plural(coverage.files_total, "file")}`,
+    `${rangeOf(result)}, ${count(coverage.files_total, "file")}`,
     `coverage: ${read}`,
     ...coverage.files_skipped.map(
       ({ path, reason }) => `skipped: ${untrustedCode(path)} (${untrustedLine(reason)})`,

@@ -1,4 +1,5 @@
 import { holdsSecret, type Severity, severities } from "../core/finding.ts";
+import { count, thousands } from "../core/text/count.ts";
 import type { FixResult, TriedOut } from "../tasks/fix/fix-input.ts";
 import {
   isComplete,
@@ -67,7 +68,7 @@ export function isUnanswered(result: ReviewResult): boolean {
 
 function unplacedWords({ unplaced: { total } }: ReviewResult): string {
   if (total === 0) return "";
-  return `${plural(total, "report")} of the model could not be read or placed, and ${total === 1 ? "was" : "were"} not repeated`;
+  return `${count(total, "report")} of the model could not be read or placed, and ${total === 1 ? "was" : "were"} not repeated`;
 }
 
 function notJudgedWords(result: ReviewResult): string {
@@ -85,13 +86,13 @@ function unlookedWords(result: ReviewResult): string {
   const kinds = [...new Set(files.map(kindOf))].toSorted().slice(0, MOST_KINDS);
   const parts = [
     files.length > 0
-      ? `${plural(files.length, "file")} ${files.length === 1 ? "was" : "were"} not read (${kinds.join(", ")})`
+      ? `${count(files.length, "file")} ${files.length === 1 ? "was" : "were"} not read (${kinds.join(", ")})`
       : "",
     masks > 0
-      ? `${plural(masks, "value")} that may be secret ${masks === 1 ? "was" : "were"} hidden from the model`
+      ? `${count(masks, "value")} that may be secret ${masks === 1 ? "was" : "were"} hidden from the model`
       : "",
     result.unanalyzed.length > 0
-      ? `${ANALYZERS} did not finish on ${plural(result.unanalyzed.length, "file")}`
+      ? `${ANALYZERS} did not finish on ${count(result.unanalyzed.length, "file")}`
       : "",
     result.merge_bases > 1
       ? `the branches have ${result.merge_bases} merge bases, and only the change since one of them was read (to have all of it reviewed, merge the base branch into this one)`
@@ -111,7 +112,7 @@ export function isPartialBesidesNeutral(result: ReviewResult): boolean {
 export function unreadPlaces(result: ReviewResult): { path: string; what: string }[] {
   const unserved = result.mode === "model" ? result.coverage.unserved : [];
   return [
-    ...unserved.map(({ path, hunks }) => ({ path, what: plural(hunks, "hunk") })),
+    ...unserved.map(({ path, hunks }) => ({ path, what: count(hunks, "hunk") })),
     ...unreadFiles(result).map(({ path, reason }) => ({ path, what: reason })),
     ...result.masked.map(({ path, line }) => ({
       path: `${path}:${line}`,
@@ -160,20 +161,10 @@ export function ruleCount({ applied, without_files }: RuleReport): string {
 /** What became of a named rule: "2 findings", "no findings", or why that is not known. Only what was read in full has none. */
 export function ruleWords({ findings, files, unchecked, reason }: RuleOutcome): string {
   const why = reason === null ? "" : `: ${reason}`;
-  const found = findings === 0 ? "" : plural(findings, "finding");
+  const found = findings === 0 ? "" : count(findings, "finding");
   if (unchecked === 0) return found || "no findings";
   if (unchecked >= files) return [found, `not checked${why}`].filter((part) => part !== "").join("; ");
-  return `${found || "no findings so far"}; not checked in ${unchecked} of ${plural(files, "file")}${why}`;
-}
-
-/** "1 file", "2 files". */
-export function plural(count: number, noun: string): string {
-  return `${thousands(count)} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-/** 1234567 as "1,234,567", in every locale. */
-export function thousands(count: number): string {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+  return `${found || "no findings so far"}; not checked in ${unchecked} of ${count(files, "file")}${why}`;
 }
 
 /** "$0.0312"; prices below a cent keep their digits. */
@@ -194,7 +185,7 @@ export function usageSentence({ usage }: Pick<ReviewResult, "usage">): string {
   const cached = usage.cached_tokens > 0 ? ` (${thousands(usage.cached_tokens)} of them cached)` : "";
   const cost = usage.cost_usd === null ? "price unknown" : dollars(usage.cost_usd);
   return [
-    plural(usage.requests, "request"),
+    count(usage.requests, "request"),
     `${thousands(usage.prompt_tokens)} prompt tokens${cached}`,
     `${thousands(usage.completion_tokens)} completion tokens`,
     cost,
@@ -211,7 +202,7 @@ type Spent = Pick<ReviewResult["usage"], "prompt_tokens" | "completion_tokens" |
 
 function tokensAndCost({ prompt_tokens, completion_tokens, cost_usd }: Spent): string {
   const cost = cost_usd === null ? "" : `, ${dollars(cost_usd)}`;
-  return `${plural(prompt_tokens + completion_tokens, "token")}${cost}`;
+  return `${count(prompt_tokens + completion_tokens, "token")}${cost}`;
 }
 
 const mostMasked = 20;
@@ -231,7 +222,7 @@ export function maskedSentence(
   const where = masked.length === 1 ? "a changed line" : "changed lines";
   const isReported = findings.some(({ finding }) => holdsSecret(finding));
   const others = isReported ? "; so were the reported secrets" : "";
-  return `${plural(masked.length, "value")} on ${where} ${look} and ${were} hidden from the model: ${places.join(", ")}${more}${others}`;
+  return `${count(masked.length, "value")} on ${where} ${look} and ${were} hidden from the model: ${places.join(", ")}${more}${others}`;
 }
 
 /** Why a repair is not applied although there is one. */

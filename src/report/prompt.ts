@@ -1,4 +1,5 @@
 import { bySeverity, type CodeLocation, type Finding, holdsSecret, ruleNameOf } from "../core/finding.ts";
+import { count } from "../core/text/count.ts";
 import { byteLength, cutAtLine } from "../core/text/cut.ts";
 import { fence, wrapUntrusted } from "../core/text/fence.ts";
 import { withoutCommands } from "../core/text/inert-text.ts";
@@ -13,7 +14,7 @@ import {
   noteBesideEvidence,
   testSentence,
 } from "./finding-words.ts";
-import { outcomeSentence, plural, unreadPlaces } from "./outcome.ts";
+import { outcomeSentence, unreadPlaces } from "./outcome.ts";
 
 const verify =
   "Read the code that a finding names, and decide whether the finding is true before you change anything. If it is true, repair it with the " +
@@ -31,12 +32,12 @@ const marks =
  */
 export function renderPrompt(result: ReviewResult, source: SourceLines, scope?: string | null): string {
   const { findings } = result;
-  const count =
-    findings.length === 0 ? "no findings; there is nothing to change" : plural(findings.length, "finding");
+  const total =
+    findings.length === 0 ? "no findings; there is nothing to change" : count(findings.length, "finding");
   const parts = [
     `Below are the findings of a code review. ${verify}`,
     marks,
-    `${reviewed(result)} Result: ${count}.`,
+    `${reviewed(result)} Result: ${total}.`,
     ...stateParts(result, scope),
     ...bySeverity(findings).flatMap(({ finding }, at) => [
       `## Finding ${at + 1} of ${findings.length}: ${finding.severity}, ${finding.category}`,

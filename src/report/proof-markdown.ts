@@ -10,6 +10,7 @@ import {
   testPart,
 } from "../core/ledger/folds.ts";
 import { withoutSecrets } from "../core/secrets/redact.ts";
+import { count } from "../core/text/count.ts";
 import { byteLength, cutAtLine, cutCharacters } from "../core/text/cut.ts";
 import { showHidden } from "../core/text/escape-invisible.ts";
 import { inlineCode } from "../core/text/fence.ts";
@@ -22,7 +23,6 @@ import {
   type RanProof,
   revisionNames,
 } from "./finding-words.ts";
-import { plural } from "./outcome.ts";
 import { languageOf, untrustedCode, untrustedFence, untrustedLine, whyNotPosted } from "./safe-markdown.ts";
 
 /** Most bytes of what happens on one side, before it is made harmless. */
@@ -107,7 +107,7 @@ function runBlock({ on, exit_code, output }: ProofRun, maxBytes: number): string
 function outputFence(text: string, maxBytes: number): string {
   for (let room = maxBytes; room > 100; room *= 0.7) {
     const { text: head, omittedLines } = cutAtLine(text, room);
-    const note = omittedLines === 0 ? "" : `\n… (${plural(omittedLines, "more line")})`;
+    const note = omittedLines === 0 ? "" : `\n… (${count(omittedLines, "more line")})`;
     const block = untrustedFence(`${head}${note}`, "text");
     if (byteLength(block) <= maxBytes) return block;
   }

@@ -1,4 +1,5 @@
 import { type CodeLocation, type Finding, ruleNameOf, type Severity, toolOf } from "../core/finding.ts";
+import { count } from "../core/text/count.ts";
 import { escapeUnseen } from "../core/text/escape-invisible.ts";
 import {
   type DroppedFinding,
@@ -8,7 +9,7 @@ import {
 } from "../tasks/shapes/review-result.ts";
 import { anchorOf, linesWords } from "./code-frame.ts";
 import { bodyOf, doubtSentence, markSentence, noteOf, proofPart } from "./finding-words.ts";
-import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";
+import { outcomeOf, outcomeSentence } from "./outcome.ts";
 import { untrustedBlock, untrustedLine } from "./safe-markdown.ts";
 
 /** Most bytes of the text of one finding. */
@@ -129,7 +130,7 @@ function invocation(result: ReviewResult) {
   const unserved = result.mode === "model" ? result.coverage.unserved : [];
   const notes = [
     ...(sentence ? [`${sentence}.`] : []),
-    ...unserved.map(({ path, hunks }) => `Not read: ${path}, ${plural(hunks, "hunk")}.`),
+    ...unserved.map(({ path, hunks }) => `Not read: ${path}, ${count(hunks, "hunk")}.`),
     ...result.coverage.files_skipped.map(({ path, reason }) => `Skipped: ${path}: ${reason}`),
     ...unplacedLines(result),
     ...result.warnings,

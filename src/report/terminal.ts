@@ -1,5 +1,6 @@
 import { bySeverity, type CodeLocation, type Evidence, type Finding } from "../core/finding.ts";
 import { markTitles } from "../core/ledger/folds.ts";
+import { count, thousands } from "../core/text/count.ts";
 import { cutSentence } from "../core/text/cut.ts";
 import { NOT_SELECTED } from "../repo/diff/filter.ts";
 import {
@@ -29,13 +30,11 @@ import {
   nothingFound,
   outcomeOf,
   outcomeSentence,
-  plural,
   predictionSentence,
   ruleCount,
   rulesGap,
   ruleWords,
   summaryOf,
-  thousands,
   unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
@@ -97,7 +96,7 @@ function testLines(finding: Finding, style: Style): string[] {
     "",
     `${style.bold("Test")}  ${plainLine(test.path)}`,
     ...shown.map((text, at) => style.code(`  ${String(at + 1).padStart(digits)} │ ${text}`.trimEnd())),
-    ...(rest > 0 ? [style.dim(`  and ${plural(rest, "more line")}; --format json has all`)] : []),
+    ...(rest > 0 ? [style.dim(`  and ${count(rest, "more line")}; --format json has all`)] : []),
     style.dim(`  run with ${plainLine(command)}`),
   ];
 }
@@ -107,7 +106,7 @@ const MOST_PLACES = 10;
 function otherPlaces({ places }: Finding): string[] {
   const shown = places.slice(0, MOST_PLACES).map((place) => `- the same at ${placeWords(place)}`);
   const rest = places.length - shown.length;
-  return rest > 0 ? [...shown, `- and at ${plural(rest, "more place")}`] : shown;
+  return rest > 0 ? [...shown, `- and at ${count(rest, "more place")}`] : shown;
 }
 
 const placeWords = ({ path, side, line, start_line }: CodeLocation) =>
@@ -237,9 +236,9 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
   return [
     `${leadOf(range)}${plainLine(range.uncommitted ?? `${range.base}...${range.head}`)}: ${nothingFound(result)}`,
     ...(isUnread(result) ? ["offline"] : []),
-    ...(coverage.hunks_total > 0 ? [`${plural(coverage.hunks_total, "hunk")} read`] : []),
-    ...(skipped > 0 ? [`${plural(skipped, "file")} skipped`] : []),
-    ...(dropped > 0 ? [`${plural(dropped, "finding")} left out after a check`] : []),
+    ...(coverage.hunks_total > 0 ? [`${count(coverage.hunks_total, "hunk")} read`] : []),
+    ...(skipped > 0 ? [`${count(skipped, "file")} skipped`] : []),
+    ...(dropped > 0 ? [`${count(dropped, "finding")} left out after a check`] : []),
     spent.join(", "),
   ].join(" · ");
 }
@@ -286,8 +285,8 @@ function headerLines(result: ReviewResult, { range }: TerminalOptions, style: St
     // No commit has uncommitted files.
     result.head_tree === null ? `${since}..${result.head_sha.slice(0, 7)}` : `since ${since}`,
     range.commits,
-    plural(files_total, "file"),
-    plural(hunks_total, "hunk"),
+    count(files_total, "file"),
+    count(hunks_total, "hunk"),
     result.mode === "model" ? plainLine(result.model ?? "model") : "offline",
   ];
   return [style.bold(names), ...wrap(facts.join(" · "), style.width).map(style.dim)];
@@ -298,7 +297,7 @@ function skippedRows({ files_skipped: skipped }: Coverage): [string, string][] {
     .slice(0, MOST_SKIPPED)
     .map(({ path, reason }): [string, string] => ["Skipped", `${plainLine(path)}: ${plainLine(reason)}`]);
   const left = skipped.length - shown.length;
-  return left > 0 ? [...shown, ["Skipped", `${plural(left, "more file")}; --format json lists all`]] : shown;
+  return left > 0 ? [...shown, ["Skipped", `${count(left, "more file")}; --format json lists all`]] : shown;
 }
 
 /** Most rejected matches to show one by one, and characters of a reason. */
@@ -316,10 +315,7 @@ function droppedRows(result: ReviewResult): [string, string][] {
   const left = rejected.length - rows.length;
   if (left > 0) rows.push(["Rejected", `${thousands(left)} more; --format json lists all`]);
   if (others > 0)
-    rows.push([
-      "Left out",
-      `${plural(others, "finding")}; --format markdown and json list them with reasons`,
-    ]);
+    rows.push(["Left out", `${count(others, "finding")}; --format markdown and json list them with reasons`]);
   return rows;
 }
 
@@ -337,8 +333,8 @@ function footerLines(result: ReviewResult, style: Style): string[] {
   const found = countBySeverity(result.findings.map(({ finding }) => finding)) || "none";
   const read =
     result.mode === "model"
-      ? `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read by the model`
-      : `analyzers only, ${plural(coverage.hunks_total, "hunk")}${rulesGap(result, plainLine)}`;
+      ? `${coverage.hunks_served} of ${count(coverage.hunks_total, "hunk")} read by the model`
+      : `analyzers only, ${count(coverage.hunks_total, "hunk")}${rulesGap(result, plainLine)}`;
   const rows: [string, string][] = [
     ["Findings", found],
     ["Tests", shownCount(result.findings.map(({ finding }) => finding))],

@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { count } from "../../core/text/count.ts";
 import { shorten } from "../../repo/diff/file-diff.ts";
 import type { ChangedFile } from "../../repo/diff-source.ts";
 import type { ChangeType } from "../../repo/git/workspace.ts";
-import { count, fitting, showPath } from "../../repo/show.ts";
+import { fitting, showPath } from "../../repo/show.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 

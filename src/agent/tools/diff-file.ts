@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { count } from "../../core/text/count.ts";
 import {
   headerFacts,
   MAX_DIFF_LINES,
@@ -11,7 +12,7 @@ import { isPathTooLong } from "../../repo/diff/paths.ts";
 import { noteShown, pageBudget, servedHunks, takePage } from "../../repo/diff-pages.ts";
 import { type ChangedFile, GITHUB_CONTEXT } from "../../repo/diff-source.ts";
 import type { Change, Workspace } from "../../repo/git/workspace.ts";
-import { count, latin1Note, MAX_RENDERED_BYTES, showPath, UNREAD } from "../../repo/show.ts";
+import { latin1Note, MAX_RENDERED_BYTES, showPath, UNREAD } from "../../repo/show.ts";
 import { didYouMean, keysToRead, nearMisses, refusePrivate } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";

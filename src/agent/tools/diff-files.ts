@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { count } from "../../core/text/count.ts";
 import { divideHunk, parseFilePatch, renderHunk, renderLine, shownBytes } from "../../repo/diff/file-diff.ts";
 import { boundedPatch } from "../../repo/diff-source.ts";
-import { count, fitting, LATIN1_NOTE } from "../../repo/show.ts";
+import { fitting, LATIN1_NOTE } from "../../repo/show.ts";
 import { readEntry, resolveFile } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type ToolContext } from "./tool.ts";

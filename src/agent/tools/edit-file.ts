@@ -1,9 +1,10 @@
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
+import { count } from "../../core/text/count.ts";
 import { cutLine } from "../../core/text/cut.ts";
 import { decodeText } from "../../core/text/decode.ts";
 import { unescapeInvisible } from "../../core/text/escape-invisible.ts";
-import { count, showPath } from "../../repo/show.ts";
+import { showPath } from "../../repo/show.ts";
 import {
   changedLines,
   type EditableText,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { count } from "../../core/text/count.ts";
 import { cutLine, splitLines } from "../../core/text/cut.ts";
 import {
   type DefinitionSite,
@@ -27,7 +28,7 @@ import { reasonByName } from "../../repo/diff/skipped-names.ts";
 import type { LineMatch, TreeEntry } from "../../repo/git/workspace.ts";
 import { modulesOf, readText } from "../../repo/parsed-files.ts";
 import { fileKindOf, kindRank } from "../../repo/search-rank.ts";
-import { count, fitting, showPath, unreadNotes } from "../../repo/show.ts";
+import { fitting, showPath, unreadNotes } from "../../repo/show.ts";
 import {
   type DefinitionSearch,
   type FoundDefinition,

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { count } from "../../core/text/count.ts";
 import type { Commit } from "../../repo/git/workspace.ts";
-import { count, fitting } from "../../repo/show.ts";
+import { fitting } from "../../repo/show.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 

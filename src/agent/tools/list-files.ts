@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { isUnreadable } from "../../core/errors.ts";
+import { count } from "../../core/text/count.ts";
 import { createPathMatcher } from "../../repo/diff/paths.ts";
 import type { TreeEntry } from "../../repo/git/workspace.ts";
-import { count, fitting, showPath, unreadNotes } from "../../repo/show.ts";
+import { fitting, showPath, unreadNotes } from "../../repo/show.ts";
 import { resolveFolder } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type Executed, type Rendered, type ToolContext } from "./tool.ts";

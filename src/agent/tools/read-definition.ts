@@ -1,18 +1,11 @@
 import { z } from "zod";
+import { count } from "../../core/text/count.ts";
 import { cutLine } from "../../core/text/cut.ts";
 import { fullName } from "../../repo/code/code-file.ts";
 import type { Definition, DefinitionKind } from "../../repo/code/source.ts";
 import { shorten, shownBytes } from "../../repo/diff/file-diff.ts";
 import type { TreeEntry } from "../../repo/git/workspace.ts";
-import {
-  count,
-  fitting,
-  type LineRange,
-  showPath,
-  takeLines,
-  totalLines,
-  unreadNotes,
-} from "../../repo/show.ts";
+import { fitting, type LineRange, showPath, takeLines, totalLines, unreadNotes } from "../../repo/show.ts";
 import {
   type DefinitionSearch,
   type FoundDefinition,

@@ -1,13 +1,7 @@
 import { z } from "zod";
+import { count } from "../../core/text/count.ts";
 import { shorten, shownBytes } from "../../repo/diff/file-diff.ts";
-import {
-  count,
-  type LineRange,
-  MAX_RENDERED_BYTES,
-  showPath,
-  takeLines,
-  totalLines,
-} from "../../repo/show.ts";
+import { type LineRange, MAX_RENDERED_BYTES, showPath, takeLines, totalLines } from "../../repo/show.ts";
 import { readEntry, resolveFile } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";

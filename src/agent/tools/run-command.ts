@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { count } from "../../core/text/count.ts";
 import { cutLine, headAndTail } from "../../core/text/cut.ts";
 import { shellWord } from "../../core/text/fence.ts";
 import { shownBytes } from "../../repo/diff/file-diff.ts";
-import { count, showPath } from "../../repo/show.ts";
+import { showPath } from "../../repo/show.ts";
 import { resolveFolder } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import {

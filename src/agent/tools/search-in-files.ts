@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
+import { count } from "../../core/text/count.ts";
 import { cutLine } from "../../core/text/cut.ts";
 import { fullName } from "../../repo/code/code-file.ts";
 import { type Definition, definitionsAt } from "../../repo/code/source.ts";
@@ -15,7 +16,7 @@ import {
   type RankedKind,
   roleOf,
 } from "../../repo/search-rank.ts";
-import { count, fitting, LATIN1_NOTE, showPath, unreadNotes } from "../../repo/show.ts";
+import { fitting, LATIN1_NOTE, showPath, unreadNotes } from "../../repo/show.ts";
 import { resolveFileOrFolder } from "./paths.ts";
 import { wholeNumber } from "./read-arguments.ts";
 import { defineTool, type Rendered, type ToolContext, ToolError } from "./tool.ts";

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { count, showPath } from "../../repo/show.ts";
+import { count } from "../../core/text/count.ts";
+import { showPath } from "../../repo/show.ts";
 import {
   changedLines,
   type EditableText,

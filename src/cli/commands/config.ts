@@ -5,7 +5,7 @@ import type { FileProblem } from "../../config/load-config.ts";
 import { programPath } from "../../config/process-env.ts";
 import { isConfigName, isNestedName, type RepoConfig, rootPaths } from "../../config/repo-config.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
-import { plural } from "../../report/outcome.ts";
+import { count } from "../../core/text/count.ts";
 import { plainLine } from "../../report/terminal-style.ts";
 import type { RuleFile } from "../../tasks/rules/own/rule-files.ts";
 import {
@@ -190,9 +190,9 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
       root === null
         ? `There is no ${usualFile} in ${workTree}: the defaults apply.`
         : `${shown(root.file)} is valid.`,
-      ...(nested > 0 ? [`${plural(nested, "nested file")} ${nested === 1 ? "is" : "are"} valid, too.`] : []),
+      ...(nested > 0 ? [`${count(nested, "nested file")} ${nested === 1 ? "is" : "are"} valid, too.`] : []),
       ...(ruleTexts.size > 0
-        ? [`${plural(ruled.rules, "own rule")} in ${plural(ruleTexts.size, "file")} can run.`]
+        ? [`${count(ruled.rules, "own rule")} in ${count(ruleTexts.size, "file")} can run.`]
         : []),
     ],
   };

@@ -8,7 +8,8 @@ import { withOverrides } from "../../config/overrides.ts";
 import { programPath } from "../../config/process-env.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
 import { Finding } from "../../core/finding.ts";
-import { plural, triedWords, whyNotApplied } from "../../report/outcome.ts";
+import { count } from "../../core/text/count.ts";
+import { triedWords, whyNotApplied } from "../../report/outcome.ts";
 import { plainLine } from "../../report/terminal-style.ts";
 import type { CommittedFix } from "../../server/jobs/commands/commit-fix.ts";
 import { type FixInput, FixResult, type FixTarget, Repair, TriedOut } from "../../tasks/fix/fix-input.ts";
@@ -248,7 +249,7 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
 }
 
 const repairedCount = ({ repairs }: FixResult) =>
-  `${repairs.filter(({ repaired }) => repaired).length} of ${plural(repairs.length, "finding")} repaired`;
+  `${repairs.filter(({ repaired }) => repaired).length} of ${count(repairs.length, "finding")} repaired`;
 
 const noModel = () =>
   new AppError("usage", "no model is configured to repair findings", {

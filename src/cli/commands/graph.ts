@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { Command, Option } from "@commander-js/extra-typings";
 import { AppError } from "../../core/errors.ts";
+import { count, thousands } from "../../core/text/count.ts";
 import { escapeUnseen } from "../../core/text/escape-invisible.ts";
 import type { GraphAnswer, IndexReport } from "../../repo/index/graph.ts";
 import type { VectorReport } from "../../repo/index/vectors.ts";
-import { plural, thousands } from "../../report/outcome.ts";
 import { createStyle, PIPED_WIDTH, plainLine, type Style } from "../../report/terminal-style.ts";
 import {
   type CommandContext,
@@ -97,8 +97,8 @@ function whatItTook({ files, parsed, milliseconds }: IndexReport, vectors: Vecto
     parsed > 0 ? `Read ${parsed} of ${files} files in ${(milliseconds / 1000).toFixed(1)} s.\n` : "";
   if (vectors === null || vectors.embedded + vectors.left === 0) return read;
   const { embedded, left, tokens } = vectors;
-  const rest = left > 0 ? `; ${plural(left, "file")} left for the next time` : "";
-  return `${read}Vectors of ${plural(embedded, "file")} made with ${thousands(tokens)} tokens${rest}.\n`;
+  const rest = left > 0 ? `; ${count(left, "file")} left for the next time` : "";
+  return `${read}Vectors of ${count(embedded, "file")} made with ${thousands(tokens)} tokens${rest}.\n`;
 }
 
 /** Paragraphs as the model reads them, escaped for a terminal, with highlighted headings. */

@@ -1,7 +1,8 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { readRunsPlace } from "../../config/server-env.ts";
 import { AppError } from "../../core/errors.ts";
-import { dollars, duration, plural, thousands } from "../../report/outcome.ts";
+import { count, thousands } from "../../core/text/count.ts";
+import { dollars, duration } from "../../report/outcome.ts";
 import { alignedLines, plainLine, type Style, wrap } from "../../report/terminal-style.ts";
 import {
   type Breakdown,
@@ -105,37 +106,37 @@ async function startRecount(place: DatabaseLocation, days: number, { stderr }: C
   await write(stderr, "The workers of the server count now. Run hunkwise report again in some minutes.\n");
 }
 
-const count = (name: string, title: string) => ({
+const column = (name: string, title: string) => ({
   title,
   cell: (numbers: Numbers) => thousands(numbers[name] ?? 0),
 });
 type Numbers = Record<string, number>;
 
 const runColumns = [
-  count("reviews", "REVIEWS"),
-  count("quiet", "QUIET"),
+  column("reviews", "REVIEWS"),
+  column("quiet", "QUIET"),
   {
     title: "TOKENS",
     cell: (numbers: Numbers) => thousands((numbers.prompt_tokens ?? 0) + (numbers.completion_tokens ?? 0)),
   },
   { title: "COST", cell: ({ cost_usd = 0 }: Numbers) => dollars(cost_usd) },
-  count("merged", "MERGED"),
+  column("merged", "MERGED"),
 ];
 const outcomeColumns = [
-  count("delivered", "FINDINGS"),
-  count("fixed", "FIXED"),
-  count("dismissed", "DISMISSED"),
-  count("ignored", "IGNORED"),
-  count("unclear", "UNCLEAR"),
+  column("delivered", "FINDINGS"),
+  column("fixed", "FIXED"),
+  column("dismissed", "DISMISSED"),
+  column("ignored", "IGNORED"),
+  column("unclear", "UNCLEAR"),
   { title: "THUMBS", cell: ({ thumbs_up = 0, thumbs_down = 0 }: Numbers) => `+${thumbs_up} -${thumbs_down}` },
 ];
 const modelColumns = [
-  count("turns", "TURNS"),
-  count("prompt_tokens", "PROMPT"),
-  count("cached_tokens", "CACHED"),
-  count("completion_tokens", "COMPLETION"),
+  column("turns", "TURNS"),
+  column("prompt_tokens", "PROMPT"),
+  column("cached_tokens", "CACHED"),
+  column("completion_tokens", "COMPLETION"),
   { title: "COST", cell: ({ cost_usd = 0 }: Numbers) => dollars(cost_usd) },
-  count("unpriced", "UNPRICED TURNS"),
+  column("unpriced", "UNPRICED TURNS"),
 ];
 
 const columnsBy = (by: Breakdown) =>
@@ -149,7 +150,7 @@ const columnsBy = (by: Breakdown) =>
 function renderReport(insights: Insights, by: Breakdown, style: Style, explains = false): string {
   const { period, weeks, totals } = insights;
   const head = style.bold(
-    `Reviews from ${period.from} to ${period.to} (${plural(weeks.length, "week")}, UTC)`,
+    `Reviews from ${period.from} to ${period.to} (${count(weeks.length, "week")}, UTC)`,
   );
   const lines = summaryLines(insights).flatMap((line) => wrap(line, style.width));
   const isEmpty = totals.reviews + totals.delivered + totals.turns === 0;
@@ -179,9 +180,9 @@ function summaryLines({ totals, times }: Insights): string[] {
     times && `waited ${duration(times.waiting.median_ms)}, took ${duration(times.running.median_ms)}`;
   const quietShare = share(quiet, reviews);
   return [
-    `${plural(reviews, "review")}: ${thousands(quiet)} quiet${quietShare === null ? "" : ` (${quietShare})`}; ${spent ?? ""}${spent ? " (middle values); " : ""}${thousands(skipped)} skipped, ${thousands(failed)} failed.`,
-    `Cost: ${dollars(cost_usd)} for ${plural(tokensOf(totals), "token")}${unpriced > 0 ? `, without ${plural(unpriced, "turn")} of unknown price` : ""}.`,
-    `${plural(merged, "pull request")} merged, ${thousands(closed)} closed without a merge. Their findings: ${thousands(totals.delivered)}. Of the ${thousands(whole)} in merged ones: ${parts.join(", ")}.`,
+    `${count(reviews, "review")}: ${thousands(quiet)} quiet${quietShare === null ? "" : ` (${quietShare})`}; ${spent ?? ""}${spent ? " (middle values); " : ""}${thousands(skipped)} skipped, ${thousands(failed)} failed.`,
+    `Cost: ${dollars(cost_usd)} for ${count(tokensOf(totals), "token")}${unpriced > 0 ? `, without ${count(unpriced, "turn")} of unknown price` : ""}.`,
+    `${count(merged, "pull request")} merged, ${thousands(closed)} closed without a merge. Their findings: ${thousands(totals.delivered)}. Of the ${thousands(whole)} in merged ones: ${parts.join(", ")}.`,
   ];
 }
 

@@ -1,11 +1,11 @@
 import { bySeverity, type Proof } from "../../core/finding.ts";
 import { formatMarker } from "../../core/ledger/marker.ts";
+import { count } from "../../core/text/count.ts";
 import { byteLength, cutAtLine } from "../../core/text/cut.ts";
 import { fence } from "../../core/text/fence.ts";
 import type { PublicText } from "../../core/text/inert-text.ts";
 import { testSentence } from "../../report/finding-words.ts";
 import { renderMarkdown } from "../../report/markdown.ts";
-import { plural } from "../../report/outcome.ts";
 import { markLine, testFold } from "../../report/proof-markdown.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../../report/safe-markdown.ts";
 import type { AnswerResult } from "../../tasks/answer/answer-input.ts";
@@ -49,8 +49,8 @@ function oneScreen(text: string, maxBytes: number): string {
   // As they are rendered: a carriage return ends a line, too.
   const whole = text.trim().replace(/\r\n?/g, "\n");
   const lines = whole.slice(0, screen.characters).split("\n");
-  for (let count = Math.min(lines.length, screen.lines); count > 0; count--) {
-    const head = lines.slice(0, count).join("\n");
+  for (let taken = Math.min(lines.length, screen.lines); taken > 0; taken--) {
+    const head = lines.slice(0, taken).join("\n");
     const shown = untrustedBlock(head, maxBytes);
     const text = head.length === whole.length ? shown : `${shown}\n\n${CUT}`;
     if (text.length <= screen.characters && text.split("\n").length <= screen.lines) return text;
@@ -80,22 +80,22 @@ export function renderDryRun(result: ReviewResult, maxBytes: number): string {
   const known = new Set(result.ledger?.repeats.map(({ finding }) => finding));
   const findings = bySeverity(result.findings.filter(({ finding }) => !known.has(finding.id)));
   const repeated = result.findings.length - findings.length;
-  for (let count = findings.length; ; count = Math.floor(count * 0.7)) {
-    const report = renderMarkdown({ ...result, findings: findings.slice(0, count) }, () => null).trim();
-    const left = findings.length - count;
+  for (let taken = findings.length; ; taken = Math.floor(taken * 0.7)) {
+    const report = renderMarkdown({ ...result, findings: findings.slice(0, taken) }, () => null).trim();
+    const left = findings.length - taken;
     const text = [
       intro,
       report,
       left > 0 &&
-        `${plural(left, "more finding")} would be posted, and ${left === 1 ? "is" : "are"} not shown here.`,
+        `${count(left, "more finding")} would be posted, and ${left === 1 ? "is" : "are"} not shown here.`,
       repeated > 0 &&
-        `${plural(repeated, "more finding")} ${repeated === 1 ? "has" : "have"} a comment already, and would not be posted again.`,
+        `${count(repeated, "more finding")} ${repeated === 1 ? "has" : "have"} a comment already, and would not be posted again.`,
     ]
       .filter((part) => part !== false)
       .join("\n\n");
     if (byteLength(text) <= maxBytes) return text;
     // The file lists can be endless: as code, because nothing may stay open at the cut.
-    if (count === 0) return `${intro}\n\n${fence(cutAtLine(report, maxBytes / 2).text)}`;
+    if (taken === 0) return `${intro}\n\n${fence(cutAtLine(report, maxBytes / 2).text)}`;
   }
 }
 

@@ -1,6 +1,7 @@
 import { AppError, type ErrorCode, publicLine } from "../../core/errors.ts";
 import { atLeast, type Finding, type Severity, waitsForPerson } from "../../core/finding.ts";
 import { mayHold, type OpenFinding } from "../../core/ledger/entry.ts";
+import { count, thousands } from "../../core/text/count.ts";
 import { shownCount } from "../../report/finding-words.ts";
 import {
   countBySeverity,
@@ -8,10 +9,8 @@ import {
   isUnanswered,
   outcomeOf,
   outcomeSentence,
-  plural,
   ruleCount,
   ruleWords,
-  thousands,
 } from "../../report/outcome.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../../report/safe-markdown.ts";
 import { type ReviewResult, type StopReason, unplacedTexts } from "../../tasks/shapes/review-result.ts";
@@ -111,7 +110,7 @@ export function reviewConclusion(
     howToAccept(result),
     result.refused === null ? "" : asText(result.refused),
     blockingSentence(blocking),
-    open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
+    open.length > 0 ? `${count(open.length, "finding")} at or above the threshold "${threshold}".` : "",
     waits
       ? "This check waits until somebody with write access dismisses each secret, and each finding about a lock file."
       : "",
@@ -187,7 +186,7 @@ const isBlocking = (
 function blockingSentence(blocking: readonly Pick<HeldFinding, "rule">[]): string {
   if (blocking.length === 0) return "";
   const names = [...new Set(blocking.flatMap(({ rule }) => rule ?? []))].map((name) => untrustedCode(name));
-  return `**${plural(blocking.length, "finding")} of blocking rules: ${names.join(", ")}.**`;
+  return `**${count(blocking.length, "finding")} of blocking rules: ${names.join(", ")}.**`;
 }
 
 /** What became of each named rule, with the number of its open findings; none without named rules. */

@@ -1,8 +1,9 @@
 import { formatMarker, stripMarkers } from "../../core/ledger/marker.ts";
+import { count } from "../../core/text/count.ts";
 import { byteLength, cutAtLine } from "../../core/text/cut.ts";
 import { fence } from "../../core/text/fence.ts";
 import { inertMessage, withoutCommands } from "../../core/text/inert-text.ts";
-import { plural, triedWords, whyNotApplied } from "../../report/outcome.ts";
+import { triedWords, whyNotApplied } from "../../report/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../../report/safe-markdown.ts";
 import type { Refusal } from "../../tasks/fix/check-edits.ts";
 import type { FixResult, Repair } from "../../tasks/fix/fix-input.ts";
@@ -152,7 +153,7 @@ function patchBlock({ end }: FixReport, room: number): string {
   const { text, omittedLines } = cutAtLine(end.patch, Math.max(0, room - 400));
   const more =
     omittedLines > 0
-      ? `\n\nThe patch is too long to be shown in full: ${plural(omittedLines, "more line")}.`
+      ? `\n\nThe patch is too long to be shown in full: ${count(omittedLines, "more line")}.`
       : "";
   return details("The patch", untrustedFence(text, "diff") + more);
 }

@@ -1,17 +1,11 @@
 import type { CodeLocation, Finding, Severity } from "../../core/finding.ts";
 import { foldLine } from "../../core/ledger/folds.ts";
+import { count, thousands } from "../../core/text/count.ts";
 import { byteLength } from "../../core/text/cut.ts";
 import { isOrigin } from "../../repo/diff/origin.ts";
 import { lineRange } from "../../report/code-frame.ts";
 import { effortSentence, markOf, whyDropped } from "../../report/finding-words.ts";
-import {
-  maskedSentence,
-  plural,
-  predictionSentence,
-  thousands,
-  unreadPlaces,
-  usageSentence,
-} from "../../report/outcome.ts";
+import { maskedSentence, predictionSentence, unreadPlaces, usageSentence } from "../../report/outcome.ts";
 import { untrustedCode, untrustedLine } from "../../report/safe-markdown.ts";
 import type { Coverage, DroppedFinding, ReviewResult } from "../../tasks/shapes/review-result.ts";
 
@@ -79,7 +73,7 @@ export function findingLine(finding: Finding, base: LinkBase, page = ""): string
   const { path, line, start_line, severity, places, verification, rule } = finding;
   const first = start_line ?? line;
   const url = page === "" ? placeUrl(base, revisionOf(finding, base), path, first, line) : page;
-  const more = places.length === 0 ? "" : ` and ${plural(places.length, "more place")}`;
+  const more = places.length === 0 ? "" : ` and ${count(places.length, "more place")}`;
   const doubts: Partial<Record<Finding["verification"], string>> = {
     uncertain: " (uncertain)",
     not_judged: " (not judged)",
@@ -98,8 +92,8 @@ export function otherPlaces({ places }: Finding, base: LinkBase, maxBytes: numbe
   const links = places.slice(0, mostPlaces).map((place) => findingLink(place, base));
   const shown = fitting(links, maxBytes - 60);
   const rest = places.length - shown.length;
-  if (shown.length === 0) return `The same at ${plural(rest, "more place")}.`;
-  return `The same at ${shown.join(", ")}${rest > 0 ? `, and at ${plural(rest, "more place")}` : ""}.`;
+  if (shown.length === 0) return `The same at ${count(rest, "more place")}.`;
+  return `The same at ${shown.join(", ")}${rest > 0 ? `, and at ${count(rest, "more place")}` : ""}.`;
 }
 
 const revisionOf = ({ side }: Located, base: LinkBase) =>
@@ -170,13 +164,13 @@ function coverageWords(result: ReviewResult): string {
 export function roundWords({ coverage, ledger }: ReviewResult): string {
   const known = ledger?.known_hunks ?? 0;
   if (known === 0) return "";
-  return `${plural(coverage.hunks_total - known, "hunk")} new, ${thousands(known)} read earlier`;
+  return `${count(coverage.hunks_total - known, "hunk")} new, ${thousands(known)} read earlier`;
 }
 
 function extentOf({ mode, coverage }: ReviewResult): string {
   const { hunks_served, hunks_total } = coverage;
   if (hunks_total === 0) return "no hunks to review";
-  const place = `${plural(hunks_total, "hunk")} in ${plural(reviewableFiles(coverage), "file")}`;
+  const place = `${count(hunks_total, "hunk")} in ${count(reviewableFiles(coverage), "file")}`;
   return mode === "offline" ? `analyzers only (${place})` : `${hunks_served} of ${place}`;
 }
 
@@ -195,7 +189,7 @@ function skippedWords({ files_skipped }: Coverage): string {
     .toSorted((a, b) => b.length - a.length)
     .map(({ reason, length }) => `${untrustedLine(reason, 60)} (${thousands(length)})`);
   const rest = kindWords.length > mostKinds ? ", and others" : "";
-  return `${plural(files_skipped.length, "file")} skipped: ${kindWords.slice(0, mostKinds).join(", ")}${rest}`;
+  return `${count(files_skipped.length, "file")} skipped: ${kindWords.slice(0, mostKinds).join(", ")}${rest}`;
 }
 
 const mostKinds = 10;

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import type { PostedFinding } from "../../core/ledger/entry.ts";
 import { fitState } from "../../core/ledger/state.ts";
-import { plural } from "../../report/outcome.ts";
+import { count } from "../../core/text/count.ts";
 import type { ReviewResult } from "../../tasks/shapes/review-result.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
 import { answerFixed, type PostContext, postAnnotations, postFileComments, postReview } from "./channels.ts";
@@ -188,11 +188,11 @@ const noticesOf = (...parts: (string | readonly string[] | undefined)[]) =>
   [...new Set(parts.flat())].filter((notice) => notice !== undefined);
 
 function nowhere({ posted, annotated }: SummaryInput, ...refusals: string[]): AppError {
-  const count = posted.length + annotated.length;
+  const made = posted.length + annotated.length;
   const what =
-    count === 0
+    made === 0
       ? "Nothing could be posted"
-      : `The summary and the check run could not be posted; only ${plural(count, "finding")} could be posted`;
+      : `The summary and the check run could not be posted; only ${count(made, "finding")} could be posted`;
   return new AppError("github_forbidden", [what, ...refusals].join(". "));
 }
 

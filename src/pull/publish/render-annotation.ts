@@ -1,4 +1,5 @@
 import type { CodeLocation, Evidence, Finding, Severity } from "../../core/finding.ts";
+import { count } from "../../core/text/count.ts";
 import { byteLength, cutAtLine, cutBytes } from "../../core/text/cut.ts";
 import { escapeInvisible } from "../../core/text/escape-invisible.ts";
 import { anchorOf, lineRange, linesWords } from "../../report/code-frame.ts";
@@ -10,7 +11,6 @@ import {
   originWords,
   testSentence,
 } from "../../report/finding-words.ts";
-import { plural } from "../../report/outcome.ts";
 import type { CheckAnnotation } from "../github/pull-request-api.ts";
 import { publicPlain } from "./public-text.ts";
 
@@ -80,7 +80,7 @@ function detailsOf(finding: Finding): string {
 function otherPlaces({ places }: Finding): string[] {
   const shown = places.slice(0, mostPlaces).map(placeLine);
   const rest = places.length - shown.length;
-  if (rest > 0) shown.push(`- and ${plural(rest, "more place")}`);
+  if (rest > 0) shown.push(`- and ${count(rest, "more place")}`);
   return shown.length === 0 ? [] : [["The same at:", ...shown].join("\n")];
 }
 

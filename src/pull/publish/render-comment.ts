@@ -2,6 +2,7 @@ import { type Evidence, type Finding, holdsSecret } from "../../core/finding.ts"
 import { agentPart, codeHash } from "../../core/ledger/entry.ts";
 import { checkedPart, testIn } from "../../core/ledger/folds.ts";
 import { formatMarker, stripMarkers } from "../../core/ledger/marker.ts";
+import { count } from "../../core/text/count.ts";
 import { byteLength } from "../../core/text/cut.ts";
 import { fence } from "../../core/text/fence.ts";
 import type { PublicText } from "../../core/text/inert-text.ts";
@@ -16,7 +17,6 @@ import {
   originWords,
   passingOf,
 } from "../../report/finding-words.ts";
-import { plural } from "../../report/outcome.ts";
 import { promptBlock, quoteOf } from "../../report/prompt.ts";
 import { markLine, testFold } from "../../report/proof-markdown.ts";
 import { untrustedBlock, untrustedCode, untrustedLine, whyNotPosted } from "../../report/safe-markdown.ts";
@@ -169,7 +169,7 @@ function checkedBlock(
   const lines = [
     ...(note === "" ? [] : [`- ${note}`]),
     ...shown,
-    ...(rest > 0 ? [`- and ${plural(rest, "more place")}`] : []),
+    ...(rest > 0 ? [`- and ${count(rest, "more place")}`] : []),
     ...(missing === "" ? [] : [`- The proposed replacement is left out: ${missing}.`]),
     ...(proof === "" ? [] : [`- ${untrustedLine(proof, noteBytes)}`]),
     `- ${untrustedLine(originWords(finding))}`,

@@ -1,6 +1,7 @@
 import type { Finding } from "../../core/finding.ts";
 import type { Dismissal, PostedFinding } from "../../core/ledger/entry.ts";
 import { fitState, type LedgerState } from "../../core/ledger/state.ts";
+import { count } from "../../core/text/count.ts";
 import { byteLength } from "../../core/text/cut.ts";
 import type { PublicText } from "../../core/text/inert-text.ts";
 import { shownCount } from "../../report/finding-words.ts";
@@ -10,7 +11,6 @@ import {
   nothingFound,
   outcomeOf,
   outcomeSentence,
-  plural,
   summaryOf,
 } from "../../report/outcome.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../../report/safe-markdown.ts";
@@ -252,10 +252,10 @@ function quietLine(input: SummaryInput): string {
   if (hunks_total === 0) {
     return details(`Hunkwise: this change has no hunks to review${settled}`, about);
   }
-  const extent = `${plural(hunks_total, "hunk")} in ${plural(reviewableFiles(coverage), "file")}`;
+  const extent = `${count(hunks_total, "hunk")} in ${count(reviewableFiles(coverage), "file")}`;
   const round = roundWords(input.result);
   const read = round === "" ? `${extent} read` : `${extent} read (${round})`;
-  const skipped = files_skipped.length > 0 ? `, ${plural(files_skipped.length, "file")} skipped` : "";
+  const skipped = files_skipped.length > 0 ? `, ${count(files_skipped.length, "file")} skipped` : "";
   return details(`✅ Hunkwise found no problems: ${read}${skipped}${settled}`, about);
 }
 
@@ -320,9 +320,9 @@ function aboutBlock(input: SummaryInput, listRoom: number): string {
   const { coverage, mode } = input.result;
   const skipped = coverage.files_skipped.length;
   const parts = [
-    `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read`,
+    `${coverage.hunks_served} of ${count(coverage.hunks_total, "hunk")} read`,
     roundWords(input.result),
-    skipped === 0 ? "" : `${plural(skipped, "file")} skipped`,
+    skipped === 0 ? "" : `${count(skipped, "file")} skipped`,
   ];
   const isModel = mode === "model" && coverage.hunks_total > 0;
   const read = isModel ? `: ${parts.filter((part) => part !== "").join(", ")}` : "";

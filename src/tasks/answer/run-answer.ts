@@ -1,10 +1,11 @@
 import { type Message, withoutThinking } from "../../agent/llm/model.ts";
 import type { AgentResult } from "../../agent/loop/run-agent.ts";
 import { answeringTools } from "../../agent/tools/index.ts";
+import { count } from "../../core/text/count.ts";
 import { byteLength } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
 import { renderHunks } from "../../repo/diff/file-diff.ts";
-import { count, showPath } from "../../repo/show.ts";
+import { showPath } from "../../repo/show.ts";
 import type { AnchorFile } from "../anchor/anchor.ts";
 import { type PlaceRun, startPlaceRun, type WorkDependencies } from "../loop/review-run.ts";
 import {

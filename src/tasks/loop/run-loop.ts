@@ -4,10 +4,11 @@ import { type AgentInput, type AgentResult, runAgent } from "../../agent/loop/ru
 import type { AgentEvent } from "../../agent/record/trajectory.ts";
 import { readingTools } from "../../agent/tools/index.ts";
 import type { AnyTool, ToolContext } from "../../agent/tools/tool.ts";
+import { count } from "../../core/text/count.ts";
 import { cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
+import { parseJson } from "../../core/text/json.ts";
 import type { CoverageSink } from "../../repo/diff-pages.ts";
-import { count } from "../../repo/show.ts";
 import type { StopReason, TotalUsage, WorkResult } from "../shapes/review-result.ts";
 import type { ReportWatch } from "./report-watch.ts";
 import type { LoopRun, ReviewDependencies } from "./review-run.ts";
@@ -107,13 +108,9 @@ function usageOf({ promptTokens, cachedTokens, completionTokens, costUsd }: Usag
 const MAX_TARGET = 120;
 
 function target(text: string): string | null {
-  try {
-    const { file_path, path, pattern, directory, command } = JSON.parse(text);
-    const about = [file_path, path, pattern, directory, command].find((value) => typeof value === "string");
-    return about === undefined ? null : about.slice(0, MAX_TARGET);
-  } catch {
-    return null;
-  }
+  const { file_path, path, pattern, directory, command } = (parseJson(text) ?? {}) as Record<string, unknown>;
+  const about = [file_path, path, pattern, directory, command].find((value) => typeof value === "string");
+  return about?.slice(0, MAX_TARGET) ?? null;
 }
 
 export interface Window {

@@ -16,10 +16,10 @@ import {
   type RepoConfig,
   rootPaths,
 } from "../../config/repo-config.ts";
+import { count } from "../../core/text/count.ts";
 import { cutBytes } from "../../core/text/cut.ts";
 import { inlineCode } from "../../core/text/fence.ts";
 import type { Ref, Workspace } from "../../repo/git/workspace.ts";
-import { count } from "../../repo/show.ts";
 import { textOf } from "./own/own-findings.ts";
 import { isRuleFile, type OwnRule, parseRuleFiles, whyNot } from "./own/rule-files.ts";
 

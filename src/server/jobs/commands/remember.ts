@@ -14,11 +14,11 @@ import { loadRepoConfig } from "../../../config/load-config.ts";
 import { parseRepoConfig } from "../../../config/parse-config.ts";
 import { isEnforced, isRuleEnforced, type RepoConfig } from "../../../config/repo-config.ts";
 import { AppError, publicLine } from "../../../core/errors.ts";
+import { count } from "../../../core/text/count.ts";
 import { cutAtLine } from "../../../core/text/cut.ts";
 import { inertMessage } from "../../../core/text/inert-text.ts";
 import type { FileProposal } from "../../../pull/github/pull-request-api.ts";
 import { publicPlain, publicText } from "../../../pull/publish/public-text.ts";
-import { plural } from "../../../report/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../../../report/safe-markdown.ts";
 import { severeOnly } from "../../figures/insights.ts";
 import type { Act, ActTask, JobOutcome } from "../../queue/job.ts";
@@ -255,7 +255,7 @@ function patchAnswer({ path, before, after }: ConfigChange): string {
     `I cannot open a pull request for this rule, because this installation has not granted the permission \`Contents: Read and write\`. Here is the patch for ${untrustedCode(path)}:`,
     untrustedFence(text, "diff"),
     ...(omittedLines > 0
-      ? [`The patch is too long to be shown in full: ${plural(omittedLines, "more line")}.`]
+      ? [`The patch is too long to be shown in full: ${count(omittedLines, "more line")}.`]
       : []),
   ].join("\n\n");
 }

@@ -2,10 +2,10 @@ import { errorLine } from "../../../core/errors.ts";
 import { isOpenCarried, isOpenFinding, type Ledger, type PostedFinding } from "../../../core/ledger/entry.ts";
 import { formatMarker } from "../../../core/ledger/marker.ts";
 import { emptyState, type LedgerState, mergedHashes } from "../../../core/ledger/state.ts";
+import { count } from "../../../core/text/count.ts";
 import { currentLedger } from "../../../pull/publish/existing.ts";
 import { publicText } from "../../../pull/publish/public-text.ts";
 import { updateState } from "../../../pull/publish/sticky-comment.ts";
-import { plural } from "../../../report/outcome.ts";
 import { untrustedCode, untrustedLine } from "../../../report/safe-markdown.ts";
 import type { JobOutcome } from "../../queue/job.ts";
 import { jobFields, requireLease } from "../../queue/run-job.ts";
@@ -152,12 +152,12 @@ function summary(done: number, left: number, unresolved: string | null, { state 
   const others =
     state.carried.filter(isOpenCarried).length + state.unplaced.reports.filter(({ by }) => !by).length;
   return [
-    done === 0 && left === 0 ? "There are no open findings." : `Dismissed ${plural(done, "finding")}.`,
+    done === 0 && left === 0 ? "There are no open findings." : `Dismissed ${count(done, "finding")}.`,
     ...(left > 0 ? [`${left} more ${left === 1 ? "is" : "are"} still open.`] : []),
     ...(done > 0 && unresolved !== null ? [unresolved] : []),
     ...(others > 0
       ? [
-          `What has no thread (${plural(others, "finding")} in the summary) is dismissed by its number there: \`/resolve NUMBER\`.`,
+          `What has no thread (${count(others, "finding")} in the summary) is dismissed by its number there: \`/resolve NUMBER\`.`,
         ]
       : []),
   ].join(" ");

@@ -1,7 +1,7 @@
 import { AppError } from "../../../core/errors.ts";
+import { count } from "../../../core/text/count.ts";
 import { wholeList } from "../../../pull/github/app-client.ts";
 import { currentLedger } from "../../../pull/publish/existing.ts";
-import { plural } from "../../../report/outcome.ts";
 import { figuresOfLedger } from "../../figures/pull-figures.ts";
 import {
   type JobOutcome,
@@ -127,7 +127,7 @@ async function recount(task: RecountTask, tools: MaintenanceTools, deps: Recount
     for (const { id, owner, name } of all) parts.push({ installation, only: { id, owner, name } });
   }
   for (const part of parts) await queue.enqueue(recountJob({ ...part, since }));
-  return { kind: "done", reason: `${plural(parts.length, "part")} to count` };
+  return { kind: "done", reason: `${count(parts.length, "part")} to count` };
 }
 
 /** Pull requests that an earlier attempt has counted are on record. */
@@ -155,5 +155,5 @@ async function recountRepository(
     }
     if (recent.length < page.length) break;
   }
-  return { kind: "done", reason: `${plural(counted.size, "pull request")} counted` };
+  return { kind: "done", reason: `${count(counted.size, "pull request")} counted` };
 }

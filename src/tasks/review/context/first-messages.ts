@@ -1,6 +1,7 @@
 import type { Message } from "../../../agent/llm/model.ts";
 import { changeLetters, toldLine } from "../../../agent/tools/changed-files.ts";
 import { mildestMinimum } from "../../../config/repo-config.ts";
+import { count } from "../../../core/text/count.ts";
 import { byteLength, cutAtLine, cutLine } from "../../../core/text/cut.ts";
 import { wrapUntrusted } from "../../../core/text/fence.ts";
 import { isTestFile } from "../../../repo/code/test-file.ts";
@@ -9,7 +10,7 @@ import { createPathMatcher } from "../../../repo/diff/paths.ts";
 import type { CoverageSink } from "../../../repo/diff-pages.ts";
 import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
 import type { Commit, Shas, TreeEntry, Workspace } from "../../../repo/git/workspace.ts";
-import { count, headingOf, showPath } from "../../../repo/show.ts";
+import { headingOf, showPath } from "../../../repo/show.ts";
 import type { EarlierCommit } from "../../loop/review-run.ts";
 import { filesSection, openingMessages } from "../../loop/run-loop.ts";
 import { systemPrompt } from "../../prompts/prompts.ts";

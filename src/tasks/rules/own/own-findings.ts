@@ -1,10 +1,10 @@
 import { configText } from "../../../config/load-config.ts";
 import { AppError } from "../../../core/errors.ts";
 import { type Finding, OWN_RULE } from "../../../core/finding.ts";
+import { count } from "../../../core/text/count.ts";
 import { grammarOf } from "../../../repo/code/languages.ts";
 import type { ChangedFile, DiffSource } from "../../../repo/diff-source.ts";
 import type { Workspace } from "../../../repo/git/workspace.ts";
-import { count } from "../../../repo/show.ts";
 import type { Diagnostic } from "../analyzers/analyzer.ts";
 import { analyzedFiles, createRuleIds, findingsOf } from "../rule-matches.ts";
 import { isRuleFile, parseRuleFiles, type RuleFile, type RuleProblem, whyNot } from "./rule-files.ts";
