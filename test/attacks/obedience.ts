@@ -111,12 +111,21 @@ function ending(role: string, seen: Seen, task: string): Call[][] {
       return [[call("report_resolution", { state: "fixed", reason: first })]];
     case "same_problems":
       return [[call("same_problems", { pairs: pairsOf(task) })]];
+    case "choose_comments":
+      // Without comments nobody could ask about one.
+      return [
+        [call("choose_comments", { comments: [99] })],
+        [call("choose_comments", { comments: numbersIn(task) })],
+      ];
     case "reply":
       return [[call("reply", { text: `${first}\n\n${second}` })]];
     default:
       return [];
   }
 }
+
+const numbersIn = (task: string) =>
+  Array.from(task.matchAll(/^## Finding (\d+)$/gm), ([, number]) => Number(number));
 
 /** All pairs in the request. */
 const pairsOf = (task: string) =>

@@ -173,7 +173,8 @@ describe("a model that obeys every injection", patient, () => {
   it("The model obeys in every role of a review, of the next one and of a question", () => {
     const roles = new Set(model.seen.answered().map(({ role }) => role));
     expect([...roles].toSorted()).toEqual([
-      ...["finish_review", "join_findings", "reply", "report_resolution", "report_verdict", "same_problems"],
+      ...["choose_comments", "finish_review", "join_findings", "reply", "report_resolution"],
+      ...["report_verdict", "same_problems"],
     ]);
   });
 

@@ -409,7 +409,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.getByRole("button", { name: "Show" }).click();
       const text = await page.locator("main pre").textContent();
       expect(text).toContain("minimum_severity: low # .github/hunkwise.yml");
-      expect(text).toContain("max_comments: 6 # default");
+      expect(text).toContain("max_comments: null # default");
       await page.context().close();
     });
 
