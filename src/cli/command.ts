@@ -107,9 +107,18 @@ export function chosenRange(
   return { scope: committed || isBuild || namesHead ? "commits" : "work_tree", base, head };
 }
 
-/** Paragraphs of a description. Each is wrapped to the width of the help. */
-export const paragraphs = (...texts: readonly string[]): string => texts.join("\n\n");
+interface Explanation {
+  /** Paragraphs; each is wrapped to the width of the help. */
+  text: readonly string[];
+  examples: readonly (readonly [shows: string, line: string])[];
+}
 
-/** The end of a command's help: for each example, a description and the command line. */
-export const examples = (...all: readonly (readonly [shows: string, line: string])[]): string =>
-  `\nExamples:\n${all.map(([shows, line]) => `  # ${shows}\n  ${line}`).join("\n")}`;
+/** Gives a command its description, and examples at the end of its help. */
+export function explained<One extends CommandUnknownOpts>(
+  command: One,
+  { text, examples }: Explanation,
+): One {
+  const lines = examples.map(([shows, line]) => `  # ${shows}\n  ${line}`);
+  command.description(text.join("\n\n")).addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
+  return command;
+}

@@ -4,23 +4,21 @@ import { type ActionEnv, readActionEnv } from "../../config/action-env.ts";
 import { AppError, errorLine } from "../../core/errors.ts";
 import { command } from "../action/report.ts";
 import type { ActionRun } from "../action/run-action.ts";
-import { type CommandContext, examples, exitCodes, paragraphs } from "../command.ts";
+import { type CommandContext, exitCodes, explained } from "../command.ts";
 import { complaint, write } from "../output.ts";
 import { exitCodeOf, exitReasonOf } from "./review.ts";
 
 export const action = (io: CommandContext) =>
-  new Command("action")
-    .description(
-      paragraphs(
-        "Reviews the pull request of a workflow's event, as the App would. action.yml runs it in the last step of the GitHub Action; inputs " +
-          "and the event arrive in environment variables. docs/action.md describes the inputs and the outputs.",
-        "Exit code: 0 done, 1 findings at or above fail-on, 2 setup, 3 the review failed, or require-model is set and no model read all of the change.",
-      ),
-    )
-    .addHelpText("after", examples(["what the last step of action.yml runs", "hunkwise action"]))
-    .action(async () => {
-      io.exitCode = await inWorkflow(io);
-    });
+  explained(new Command("action"), {
+    text: [
+      "Reviews the pull request of a workflow's event, as the App would. action.yml runs it in the last step of the GitHub Action; inputs " +
+        "and the event arrive in environment variables. docs/action.md describes the inputs and the outputs.",
+      "Exit code: 0 done, 1 findings at or above fail-on, 2 setup, 3 the review failed, or require-model is set and no model read all of the change.",
+    ],
+    examples: [["what the last step of action.yml runs", "hunkwise action"]],
+  }).action(async () => {
+    io.exitCode = await inWorkflow(io);
+  });
 
 /** Until the end, a line that looks like a workflow command is only text: logs repeat what a pull request says. */
 async function inWorkflow(io: CommandContext): Promise<number> {

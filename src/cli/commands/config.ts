@@ -11,24 +11,31 @@ import type { RuleFile } from "../../tasks/rules/own/rule-files.ts";
 import {
   type CommandContext,
   type CommandIo,
-  examples,
   exitCodes,
+  explained,
   type OptionsOf,
   optionText,
-  paragraphs,
 } from "../command.ts";
 import { write } from "../output.ts";
 
 const declare = () =>
-  new Command("config")
-    .description(
-      paragraphs(
-        "check validates files and names the line and key of each problem. If they are valid and a model is configured, it also tries the " +
-          "examples of named rules, with one request for each rule. schema prints the JSON Schema of a file; show " +
-          "prints the effective values for pull requests into a revision, including defaults, and where each comes from.",
-        "Exit code: 0 no problems, 1 check found a problem, 2 usage or failure.",
-      ),
-    )
+  explained(new Command("config"), {
+    text: [
+      "check validates files and names the line and key of each problem. If they are valid and a model is configured, it also tries the " +
+        "examples of named rules, with one request for each rule. schema prints the JSON Schema of a file; show " +
+        "prints the effective values for pull requests into a revision, including defaults, and where each comes from.",
+      "Exit code: 0 no problems, 1 check found a problem, 2 usage or failure.",
+    ],
+    examples: [
+      ["check the files of the repository in the current folder", "hunkwise config check"],
+      ["create a schema for editors", "hunkwise config schema > hunkwise.schema.json"],
+      ["show what applies to pull requests into main", "hunkwise config show --base main"],
+      [
+        "show it together with the organisation's file",
+        "hunkwise config show --organization ../.github/.github/hunkwise.yml",
+      ],
+    ],
+  })
     .addArgument(new Argument("<ACTION>", "what to do").choices(["check", "schema", "show"]))
     .argument(
       "[FILE]",
@@ -51,19 +58,7 @@ const declare = () =>
         .default("yaml"),
     )
     .option("--no-model", "for check: do not try the examples of named rules with the configured model")
-    .option("--nested", "for schema: print the schema of a folder's .hunkwise.yml")
-    .addHelpText(
-      "after",
-      examples(
-        ["check the files of the repository in the current folder", "hunkwise config check"],
-        ["create a schema for editors", "hunkwise config schema > hunkwise.schema.json"],
-        ["show what applies to pull requests into main", "hunkwise config show --base main"],
-        [
-          "show it together with the organisation's file",
-          "hunkwise config show --organization ../.github/.github/hunkwise.yml",
-        ],
-      ),
-    );
+    .option("--nested", "for schema: print the schema of a folder's .hunkwise.yml");
 
 type ConfigValues = OptionsOf<typeof declare>;
 

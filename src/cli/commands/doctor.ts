@@ -22,25 +22,23 @@ import { thousands } from "../../core/text/count.ts";
 import { canFindByMeaning } from "../../repo/index/vectors.ts";
 import { duration } from "../../report/outcome.ts";
 import { createStyle, plainLine, type Style, WIDEST, wrap } from "../../report/terminal-style.ts";
-import { type CommandContext, type CommandIo, examples, exitCodes, paragraphs } from "../command.ts";
+import { type CommandContext, type CommandIo, exitCodes, explained } from "../command.ts";
 import { createEmbedder, createModel, keyOf, toolsOfReviews } from "../create-model.ts";
 import { wantsColour, write } from "../output.ts";
 import { requireRipgrep, requireTempFolder, tryDataFolder } from "../require-workable.ts";
 import { useProxy } from "../use-proxy.ts";
 
 export const doctor = (io: CommandContext) =>
-  new Command("doctor")
-    .description(
-      paragraphs(
-        "Checks Node, git, ripgrep, the parsers, the environment, the data folder and its database, the App's credentials, the models, the " +
-          "sandbox for commands, and whether findings can be proven. Sends each model one to three requests, which cost a fraction of a cent.",
-        "Exit code: 0 no check failed, 1 at least one check failed.",
-      ),
-    )
-    .addHelpText("after", examples(["show what works, what is missing, and what to do", "hunkwise doctor"]))
-    .action(async () => {
-      io.exitCode = await runDoctor(io);
-    });
+  explained(new Command("doctor"), {
+    text: [
+      "Checks Node, git, ripgrep, the parsers, the environment, the data folder and its database, the App's credentials, the models, the " +
+        "sandbox for commands, and whether findings can be proven. Sends each model one to three requests, which cost a fraction of a cent.",
+      "Exit code: 0 no check failed, 1 at least one check failed.",
+    ],
+    examples: [["show what works, what is missing, and what to do", "hunkwise doctor"]],
+  }).action(async () => {
+    io.exitCode = await runDoctor(io);
+  });
 
 /** The result of a check. */
 interface Diagnosis {

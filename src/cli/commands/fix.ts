@@ -17,11 +17,10 @@ import { type ProgressEvent, ReviewResult } from "../../tasks/shapes/review-resu
 import {
   type CommandContext,
   type CommandIo,
-  examples,
   exitCodes,
+  explained,
   type OptionsOf,
   optionText,
-  paragraphs,
   rangeCommand,
 } from "../command.ts";
 import { write } from "../output.ts";
@@ -117,15 +116,21 @@ const reportedTarget = (targets: readonly FixTarget[], id: string) =>
   targets.find((target) => target.id === id) ?? { path: "", line: null, title: id };
 
 const declare = () =>
-  rangeCommand("fix")
-    .description(
-      paragraphs(
-        "A model repairs findings of a review, in a process that cannot write files. The repair is verified and " +
-          "printed as a patch; git apply writes it to the repository. If bubblewrap is installed, the " +
-          "model tests the repair with the commands (test, lint, build) in the base's .github/hunkwise.yml.",
-        "Exit code: 0 a patch was printed; 1 nothing was repaired, or the repair contains a change that a fix may not make; 2 usage or failure.",
-      ),
-    )
+  explained(rangeCommand("fix"), {
+    text: [
+      "A model repairs findings of a review, in a process that cannot write files. The repair is verified and " +
+        "printed as a patch; git apply writes it to the repository. If bubblewrap is installed, the " +
+        "model tests the repair with the commands (test, lint, build) in the base's .github/hunkwise.yml.",
+      "Exit code: 0 a patch was printed; 1 nothing was repaired, or the repair contains a change that a fix may not make; 2 usage or failure.",
+    ],
+    examples: [
+      [
+        "review, then repair the findings (use ';' and not '&&', because a review with findings exits with 1)",
+        "hunkwise review; hunkwise fix | git apply --allow-empty",
+      ],
+      ["print the repair of one finding", "hunkwise fix --finding 3f2a9c0d1e5b --base main"],
+    ],
+  })
     .option("--finding <ID>", "the finding to repair, or 'all'", optionText, "all")
     .addOption(
       new Option(
@@ -144,17 +149,7 @@ const declare = () =>
       "--with-test",
       "the tests that show the findings (review --prove) must pass, and are a part of the patch",
     )
-    .option("--no-record", "leave no record of the run (see hunkwise runs --help)")
-    .addHelpText(
-      "after",
-      examples(
-        [
-          "review, then repair the findings (use ';' and not '&&', because a review with findings exits with 1)",
-          "hunkwise review; hunkwise fix | git apply --allow-empty",
-        ],
-        ["print the repair of one finding", "hunkwise fix --finding 3f2a9c0d1e5b --base main"],
-      ),
-    );
+    .option("--no-record", "leave no record of the run (see hunkwise runs --help)");
 
 export const fix = (io: CommandContext) =>
   declare().action(async (values) => {

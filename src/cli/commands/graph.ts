@@ -9,11 +9,10 @@ import { createStyle, PIPED_WIDTH, plainLine, type Style } from "../../report/te
 import {
   type CommandContext,
   type CommandIo,
-  examples,
   exitCodes,
+  explained,
   type OptionsOf,
   optionText,
-  paragraphs,
   wholeNumber,
 } from "../command.ts";
 import type { GraphStep } from "../local-graph.ts";
@@ -23,40 +22,36 @@ import { createProgress } from "../progress.ts";
 const MAX_K = 25;
 
 const declare = () =>
-  new Command("graph")
-    .description(
-      paragraphs(
-        "Queries the knowledge graph of a repository: who calls a function, which tests use it, what a file imports, which commits and " +
-          "documents mention it. The first query indexes the revision; later ones only read what has changed. The index is " +
-          "kept in the data folder, one file for each repository, and may be deleted at any time. Once it exists, reviews on this machine " +
-          "use the index too; they do not create one.",
-        "If HUNKWISE_EMBEDDING_MODEL names an embedding model, the code is sent to it once, and the graph also searches by meaning; " +
-          "one query sends at most 5,000,000 tokens.",
-        "Uncertain connections are shown with their certainty; connections below 50 % are left out. Files that the " +
-          "configuration withholds (paths.private) are not indexed.",
-        "Exit code: 0 something was found, 1 nothing was found, 2 usage or failure.",
-      ),
-    )
+  explained(new Command("graph"), {
+    text: [
+      "Queries the knowledge graph of a repository: who calls a function, which tests use it, what a file imports, which commits and " +
+        "documents mention it. The first query indexes the revision; later ones only read what has changed. The index is " +
+        "kept in the data folder, one file for each repository, and may be deleted at any time. Once it exists, reviews on this machine " +
+        "use the index too; they do not create one.",
+      "If HUNKWISE_EMBEDDING_MODEL names an embedding model, the code is sent to it once, and the graph also searches by meaning; " +
+        "one query sends at most 5,000,000 tokens.",
+      "Uncertain connections are shown with their certainty; connections below 50 % are left out. Files that the " +
+        "configuration withholds (paths.private) are not indexed.",
+      "Exit code: 0 something was found, 1 nothing was found, 2 usage or failure.",
+    ],
+    examples: [
+      ["find the callers of a function, and what it calls", `hunkwise graph "who calls runReview?"`],
+      [
+        "find the tests of a method, on a branch",
+        `hunkwise graph --head topic "where is Queue.claim tested?"`,
+      ],
+      [
+        "print nodes and edges as JSON, for programs",
+        `hunkwise graph --format json "why was the retry removed?"`,
+      ],
+    ],
+  })
     .argument("<QUERY>", "a question, a name or a topic, in quotes")
     .option("--repo <DIR>", "the repository", optionText, ".")
     .option("--head <REF>", "the revision to query", optionText, "HEAD")
     .option("--k <NUMBER>", `number of results, up to ${MAX_K}`, wholeNumber(MAX_K), 5)
     .addOption(
       new Option("--format <FORMAT>", "the output format").choices(["pretty", "json"]).default("pretty"),
-    )
-    .addHelpText(
-      "after",
-      examples(
-        ["find the callers of a function, and what it calls", `hunkwise graph "who calls runReview?"`],
-        [
-          "find the tests of a method, on a branch",
-          `hunkwise graph --head topic "where is Queue.claim tested?"`,
-        ],
-        [
-          "print nodes and edges as JSON, for programs",
-          `hunkwise graph --format json "why was the retry removed?"`,
-        ],
-      ),
     );
 
 export const graph = (io: CommandContext) =>

@@ -14,14 +14,7 @@ import { AppError } from "../../core/errors.ts";
 import { shellWord } from "../../core/text/fence.ts";
 import type { HookRepository, HooksPlace } from "../../repo/git/repository.ts";
 import { plainLine } from "../../report/terminal-style.ts";
-import {
-  type CommandContext,
-  type CommandIo,
-  examples,
-  exitCodes,
-  optionText,
-  paragraphs,
-} from "../command.ts";
+import { type CommandContext, type CommandIo, exitCodes, explained, optionText } from "../command.ts";
 import { complaint, write } from "../output.ts";
 import type { reviewLocally } from "./review.ts";
 
@@ -29,34 +22,30 @@ const hookNames = ["pre-commit", "pre-push"] as const;
 type HookName = (typeof hookNames)[number];
 
 const declare = () =>
-  new Command("hook")
-    .description(
-      paragraphs(
-        "install writes two hooks of git: before a commit, the analyzers review what is staged; before a push, the model reviews what is " +
-          "pushed. Findings at or above check.threshold of the configuration stop the commit or the push. A model that is missing or " +
-          "fails never stops a push, and the output says so.",
-        "A hook that exists is kept beside the new one and runs first, with the same input and arguments. uninstall puts it back as it was. " +
-          "If another program manages the hooks (core.hooksPath, husky, lefthook, pre-commit), nothing is changed, and the commands to add " +
-          "there are printed.",
-        "HUNKWISE_SKIP_HOOK=1 skips the reviews once.",
-        "Exit code: 0 done; 1 another program manages the hooks, or run found something; 2 usage or failure.",
-      ),
-    )
+  explained(new Command("hook"), {
+    text: [
+      "install writes two hooks of git: before a commit, the analyzers review what is staged; before a push, the model reviews what is " +
+        "pushed. Findings at or above check.threshold of the configuration stop the commit or the push. A model that is missing or " +
+        "fails never stops a push, and the output says so.",
+      "A hook that exists is kept beside the new one and runs first, with the same input and arguments. uninstall puts it back as it was. " +
+        "If another program manages the hooks (core.hooksPath, husky, lefthook, pre-commit), nothing is changed, and the commands to add " +
+        "there are printed.",
+      "HUNKWISE_SKIP_HOOK=1 skips the reviews once.",
+      "Exit code: 0 done; 1 another program manages the hooks, or run found something; 2 usage or failure.",
+    ],
+    examples: [
+      ["review before each commit and each push", "hunkwise hook install"],
+      ["only before each push", "hunkwise hook install pre-push"],
+      ["put everything back as it was", "hunkwise hook uninstall"],
+    ],
+  })
     .addArgument(new Argument("<ACTION>", "what to do").choices(["install", "uninstall", "status", "run"]))
     .addArgument(
       new Argument("[HOOK]", "the hook; default: both. run is called by the hooks and needs it").choices(
         hookNames,
       ),
     )
-    .option("--repo <DIR>", "any folder in the repository", optionText, ".")
-    .addHelpText(
-      "after",
-      examples(
-        ["review before each commit and each push", "hunkwise hook install"],
-        ["only before each push", "hunkwise hook install pre-push"],
-        ["put everything back as it was", "hunkwise hook uninstall"],
-      ),
-    );
+    .option("--repo <DIR>", "any folder in the repository", optionText, ".");
 
 export const hook = (io: CommandContext) =>
   declare().action(async (action, name, { repo }) => {

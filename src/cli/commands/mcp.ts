@@ -32,10 +32,9 @@ import {
   type CommandIo,
   changeCommand,
   chosenRange,
-  examples,
   exitCodes,
+  explained,
   type OptionsOf,
-  paragraphs,
 } from "../command.ts";
 import type { ConnectedModels } from "../create-model.ts";
 import { emptyNotice, leftOut, whyNotReviewable, withEdited } from "../open-range.ts";
@@ -48,26 +47,22 @@ import type { RecordPlaces } from "../run-record.ts";
 import { useProxy } from "../use-proxy.ts";
 
 const declare = () =>
-  changeCommand("mcp")
-    .description(
-      paragraphs(
-        "Serves the Model Context Protocol on standard input and output, for a coding agent that checks its own branch before " +
-          "it opens a pull request. Provides the reviewer's reading tools, and `review`, the whole review. " +
-          "When its input ends, it answers the running calls and exits.",
-        "Each call looks at the repository again, so it sees what the agent has edited or committed: the working tree, or only " +
-          "commits in a build (CI is set), with --committed or with another --head. Nothing is written to the repository, and its " +
-          "configuration is .github/hunkwise.yml from the base: private paths are withheld here as well.",
-        "Without OPENAI_API_KEY, ANTHROPIC_API_KEY and OPENAI_BASE_URL only the built-in analyzers review.",
-        "Exit code: 0 the input ended; 2 usage or setup, such as no repository, or something else ended the server.",
-      ),
-    )
-    .addHelpText(
-      "after",
-      examples(
-        ["for a client that starts the server in the repository", "hunkwise mcp --base main"],
-        ["for any other client", "hunkwise mcp --repo ../shop --base origin/main"],
-      ),
-    );
+  explained(changeCommand("mcp"), {
+    text: [
+      "Serves the Model Context Protocol on standard input and output, for a coding agent that checks its own branch before " +
+        "it opens a pull request. Provides the reviewer's reading tools, and `review`, the whole review. " +
+        "When its input ends, it answers the running calls and exits.",
+      "Each call looks at the repository again, so it sees what the agent has edited or committed: the working tree, or only " +
+        "commits in a build (CI is set), with --committed or with another --head. Nothing is written to the repository, and its " +
+        "configuration is .github/hunkwise.yml from the base: private paths are withheld here as well.",
+      "Without OPENAI_API_KEY, ANTHROPIC_API_KEY and OPENAI_BASE_URL only the built-in analyzers review.",
+      "Exit code: 0 the input ended; 2 usage or setup, such as no repository, or something else ended the server.",
+    ],
+    examples: [
+      ["for a client that starts the server in the repository", "hunkwise mcp --base main"],
+      ["for any other client", "hunkwise mcp --repo ../shop --base origin/main"],
+    ],
+  });
 
 export const mcp = (io: CommandContext) =>
   declare().action(async (values) => {

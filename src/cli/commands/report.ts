@@ -22,18 +22,22 @@ import {
 import { recountJob } from "../../server/queue/job.ts";
 import { openReader } from "../../server/queue/reader.ts";
 import { type DatabaseLocation, openStores } from "../../server/queue/stores.ts";
-import { type CommandContext, type CommandIo, examples, optionText, paragraphs } from "../command.ts";
+import { type CommandContext, type CommandIo, explained, optionText } from "../command.ts";
 import { styleOf, write } from "../output.ts";
 
 const declare = () =>
-  new Command("report")
-    .description(
-      paragraphs(
-        "Prints what the reviews of this server cost and what became of their findings, by whole weeks. The pages of the server show the " +
-          "same figures. Needs the environment of the server: its DATABASE_URL or its HUNKWISE_DATA_DIR. Nothing is changed.",
-        "Exit code: 0 success, 2 usage or failure.",
-      ),
-    )
+  explained(new Command("report"), {
+    text: [
+      "Prints what the reviews of this server cost and what became of their findings, by whole weeks. The pages of the server show the " +
+        "same figures. Needs the environment of the server: its DATABASE_URL or its HUNKWISE_DATA_DIR. Nothing is changed.",
+      "Exit code: 0 success, 2 usage or failure.",
+    ],
+    examples: [
+      ["the last weeks, by repository", "hunkwise report"],
+      ["a quarter, week by week, for a spreadsheet", "hunkwise report --since 90d --by week --format csv"],
+      ["which rules people dismiss", "hunkwise report --since 90d --by rule"],
+    ],
+  })
     .option("--since <DAYS>", "from the week that contains the day so many days ago, as 30d", daysText, 30)
     .addOption(
       new Option("--by <WHAT>", "what the rows are").choices(breakdowns).default("repository" as const),
@@ -49,14 +53,6 @@ const declare = () =>
       "--recount",
       "have the server's workers count again, from what GitHub shows, what became of findings, for a database that was lost or is new. " +
         "What reviews cost is not on GitHub",
-    )
-    .addHelpText(
-      "after",
-      examples(
-        ["the last weeks, by repository", "hunkwise report"],
-        ["a quarter, week by week, for a spreadsheet", "hunkwise report --since 90d --by week --format csv"],
-        ["which rules people dismiss", "hunkwise report --since 90d --by rule"],
-      ),
     );
 
 /** "30d" or "30". */

@@ -17,11 +17,10 @@ import {
   type CommandIo,
   changeCommand,
   chosenRange,
-  examples,
   exitCodes,
+  explained,
   type OptionsOf,
   optionText,
-  paragraphs,
   repeatedText,
 } from "../command.ts";
 import type { OpenPull } from "../open-pull.ts";
@@ -44,23 +43,33 @@ import { useProxy } from "../use-proxy.ts";
 const thresholds = [...severities, "never"] as const;
 
 const declare = () =>
-  withOverrideOptions(changeCommand("review"))
-    .description(
-      paragraphs(
-        "Reviews what a pull request of the working tree would change: everything since the merge base with --base, committed or " +
-          "not, with untracked files that are not ignored. In a build (CI is set), with --committed or with another --head, only " +
-          "commits are reviewed. Nothing is written to the repository. The configuration is .github/hunkwise.yml from the base.",
-        "No model sees an untracked file that is binary, larger than 1 MB or named like a secret (.env, *.pem, *.key, id_rsa, .npmrc and such), " +
-          "nor one that .gitattributes gives a filter. Such files are listed and only scanned for secrets.",
-        "A record of what was read, found and spent is kept for HUNKWISE_RETENTION_DAYS, readable only by this user: hunkwise runs " +
-          "shows it.",
-        "Without OPENAI_API_KEY, ANTHROPIC_API_KEY and OPENAI_BASE_URL, or with --no-model, only the built-in analyzers review, and the report says so.",
-        "Exit code: 0 clean, 1 findings at or above the threshold, 2 usage or setup, 3 not reviewed or only partly reviewed; " +
-          "1 takes precedence over 3.\n" +
-          "If a model is configured but did not judge a rule match, that match causes exit code 3, not 1. " +
-          "Certain findings, such as secrets, always count.",
-      ),
-    )
+  explained(withOverrideOptions(changeCommand("review")), {
+    text: [
+      "Reviews what a pull request of the working tree would change: everything since the merge base with --base, committed or " +
+        "not, with untracked files that are not ignored. In a build (CI is set), with --committed or with another --head, only " +
+        "commits are reviewed. Nothing is written to the repository. The configuration is .github/hunkwise.yml from the base.",
+      "No model sees an untracked file that is binary, larger than 1 MB or named like a secret (.env, *.pem, *.key, id_rsa, .npmrc and such), " +
+        "nor one that .gitattributes gives a filter. Such files are listed and only scanned for secrets.",
+      "A record of what was read, found and spent is kept for HUNKWISE_RETENTION_DAYS, readable only by this user: hunkwise runs " +
+        "shows it.",
+      "Without OPENAI_API_KEY, ANTHROPIC_API_KEY and OPENAI_BASE_URL, or with --no-model, only the built-in analyzers review, and the report says so.",
+      "Exit code: 0 clean, 1 findings at or above the threshold, 2 usage or setup, 3 not reviewed or only partly reviewed; " +
+        "1 takes precedence over 3.\n" +
+        "If a model is configured but did not judge a rule match, that match causes exit code 3, not 1. " +
+        "Certain findings, such as secrets, always count.",
+    ],
+    examples: [
+      ["review the working tree against the default branch", "hunkwise review"],
+      ["review only what is about to be committed", "hunkwise review --staged"],
+      ["review the last three commits, without a threshold", "hunkwise review --base HEAD~3 --fail-on never"],
+      ["write a report for code scanning", "hunkwise review --base main --output review.sarif"],
+      ["post the findings with reviewdog", "hunkwise review --format rdjson | reviewdog -f=rdjson"],
+      ["judge what a linter reports on the changed lines", "hunkwise review --findings eslint.sarif"],
+      ["hand the findings to a coding agent", "hunkwise review --format prompt"],
+      ["review one folder, at a limited cost", "hunkwise review --only 'api/**' --max-cost 0.50"],
+      ["show what would be read, and how many tokens that takes", "hunkwise review --base main --dry-run"],
+    ],
+  })
     .addOption(
       new Option(
         "--pr <NUMBER>",
@@ -102,24 +111,7 @@ const declare = () =>
       optionText,
     )
     .option("--no-record", "leave no record of the run (see hunkwise runs --help)")
-    .option("--quiet", "print no progress and no notices, only the result and errors")
-    .addHelpText(
-      "after",
-      examples(
-        ["review the working tree against the default branch", "hunkwise review"],
-        ["review only what is about to be committed", "hunkwise review --staged"],
-        [
-          "review the last three commits, without a threshold",
-          "hunkwise review --base HEAD~3 --fail-on never",
-        ],
-        ["write a report for code scanning", "hunkwise review --base main --output review.sarif"],
-        ["post the findings with reviewdog", "hunkwise review --format rdjson | reviewdog -f=rdjson"],
-        ["judge what a linter reports on the changed lines", "hunkwise review --findings eslint.sarif"],
-        ["hand the findings to a coding agent", "hunkwise review --format prompt"],
-        ["review one folder, at a limited cost", "hunkwise review --only 'api/**' --max-cost 0.50"],
-        ["show what would be read, and how many tokens that takes", "hunkwise review --base main --dry-run"],
-      ),
-    );
+    .option("--quiet", "print no progress and no notices, only the result and errors");
 
 /** Code scanning takes what follows the last slash for the name of one run. */
 function categoryName(value: string): string {

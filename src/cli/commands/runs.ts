@@ -12,14 +12,7 @@ import { alignedLines, clip, createStyle, plainLine } from "../../report/termina
 import { askedBy, taskName } from "../../server/queue/job.ts";
 import { type OpenRuns, openRuns, type RecordedEntry, type StoredRun } from "../../server/queue/runs.ts";
 import { lastReview, paidFor, summaryOf } from "../../server/records/run-summary.ts";
-import {
-  type CommandContext,
-  type CommandIo,
-  examples,
-  optionText,
-  paragraphs,
-  wholeNumber,
-} from "../command.ts";
+import { type CommandContext, type CommandIo, explained, optionText, wholeNumber } from "../command.ts";
 import { programVersion, requireWritable, wantsColour, write, writePrivate } from "../output.ts";
 import {
   entryLine,
@@ -33,30 +26,26 @@ import {
 } from "../run-record.ts";
 
 const declare = () =>
-  new Command("runs")
-    .description(
-      paragraphs(
-        "Lists recorded reviews and fixes of this machine; with a server's environment (an App, or DATABASE_URL and HUNKWISE_DATA_DIR) " +
-          "also all of the server's jobs. With ID, prints what one run was asked, read, found, posted and spent, as JSON. Nothing is changed.",
-        "A record contains code, and the secrets in that code. They are removed from printed text; an exported record keeps them.",
-        "Exit code: 0 success, 2 usage or failure.",
-      ),
-    )
+  explained(new Command("runs"), {
+    text: [
+      "Lists recorded reviews and fixes of this machine; with a server's environment (an App, or DATABASE_URL and HUNKWISE_DATA_DIR) " +
+        "also all of the server's jobs. With ID, prints what one run was asked, read, found, posted and spent, as JSON. Nothing is changed.",
+      "A record contains code, and the secrets in that code. They are removed from printed text; an exported record keeps them.",
+      "Exit code: 0 success, 2 usage or failure.",
+    ],
+    examples: [
+      ["list the newest runs", "hunkwise runs"],
+      ["list the runs of one pull request", "hunkwise runs --repository octo/shop --pull 12"],
+      ["show one run", "hunkwise runs 20261122-1953"],
+      ["write the complete record of a run", "hunkwise runs 20261122-1953 --export run.jsonl"],
+    ],
+  })
     .argument("[ID]", "show this run; the first characters of its id are enough")
     .option("--json", "print the list as JSON")
     .option("--export <FILE>", "write the complete record of run ID to this file; - prints it", optionText)
     .option("--repository <NAME>", "list only runs of this repository, owner/name or a folder", optionText)
     .option("--pull <NUMBER>", "list only runs of this pull request", wholeNumber())
-    .option("--limit <NUMBER>", "list at most this many", wholeNumber(), 20)
-    .addHelpText(
-      "after",
-      examples(
-        ["list the newest runs", "hunkwise runs"],
-        ["list the runs of one pull request", "hunkwise runs --repository octo/shop --pull 12"],
-        ["show one run", "hunkwise runs 20261122-1953"],
-        ["write the complete record of a run", "hunkwise runs 20261122-1953 --export run.jsonl"],
-      ),
-    );
+    .option("--limit <NUMBER>", "list at most this many", wholeNumber(), 20);
 
 export const runs = (io: CommandContext) =>
   declare().action(async (id, { json = false, export: file, ...filter }) => {

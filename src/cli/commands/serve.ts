@@ -6,45 +6,35 @@ import { readServerEnv } from "../../config/server-env.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Worker } from "../../server/queue/worker.ts";
-import { type CommandContext, type CommandIo, examples, paragraphs } from "../command.ts";
+import { type CommandContext, type CommandIo, explained } from "../command.ts";
 import type { App } from "../open-app.ts";
 import { programVersion } from "../output.ts";
 import { requireNextStart, requireWorkable } from "../require-workable.ts";
 import { useProxy } from "../use-proxy.ts";
 
 export const serve = (io: CommandContext) =>
-  new Command("serve")
-    .description(
-      paragraphs(
-        "Receives webhooks, stores their jobs, and runs the jobs in the same process. All settings are " +
-          "environment variables, also from a .env file next to package.json; docs/configuration.md lists them. Without App credentials " +
-          "it serves the page that creates the App.",
-        "SIGTERM, SIGINT and SIGHUP return running jobs to the queue and end the process; the next start resumes them.",
-      ),
-    )
-    .addHelpText(
-      "after",
-      examples(
-        ["listen on port 3000", "hunkwise serve"],
-        ["listen on port 8080, and log every detail", "PORT=8080 LOG_LEVEL=debug hunkwise serve"],
-      ),
-    )
-    .action(() => runServer(io));
+  explained(new Command("serve"), {
+    text: [
+      "Receives webhooks, stores their jobs, and runs the jobs in the same process. All settings are " +
+        "environment variables, also from a .env file next to package.json; docs/configuration.md lists them. Without App credentials " +
+        "it serves the page that creates the App.",
+      "SIGTERM, SIGINT and SIGHUP return running jobs to the queue and end the process; the next start resumes them.",
+    ],
+    examples: [
+      ["listen on port 3000", "hunkwise serve"],
+      ["listen on port 8080, and log every detail", "PORT=8080 LOG_LEVEL=debug hunkwise serve"],
+    ],
+  }).action(() => runServer(io));
 
 export const worker = (io: CommandContext) =>
-  new Command("worker")
-    .description(
-      paragraphs(
-        "Runs the jobs in the queue, without a web server. Start as many workers as the machine can handle, with the same " +
-          "environment as serve; HUNKWISE_CONCURRENCY is the number of jobs that each runs at the same time.",
-        "SIGTERM, SIGINT and SIGHUP return running jobs to the queue and end the process.",
-      ),
-    )
-    .addHelpText(
-      "after",
-      examples(["run four jobs at the same time", "HUNKWISE_CONCURRENCY=4 hunkwise worker"]),
-    )
-    .action(() => runWorker(io));
+  explained(new Command("worker"), {
+    text: [
+      "Runs the jobs in the queue, without a web server. Start as many workers as the machine can handle, with the same " +
+        "environment as serve; HUNKWISE_CONCURRENCY is the number of jobs that each runs at the same time.",
+      "SIGTERM, SIGINT and SIGHUP return running jobs to the queue and end the process.",
+    ],
+    examples: [["run four jobs at the same time", "HUNKWISE_CONCURRENCY=4 hunkwise worker"]],
+  }).action(() => runWorker(io));
 
 /** The web server and a worker, after the setup page if there is no App yet. Resolves when a signal ended it. */
 async function runServer({ signal }: CommandIo): Promise<void> {

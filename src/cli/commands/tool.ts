@@ -8,36 +8,31 @@ import {
   type CommandIo,
   changeCommand,
   chosenRange,
-  examples,
   exitCodes,
+  explained,
   type OptionsOf,
   optionText,
-  paragraphs,
 } from "../command.ts";
 import { write } from "../output.ts";
 
 const declare = () =>
-  changeCommand("tool")
-    .description(
-      paragraphs(
-        "Prints the result as JSON: status, output or error, metadata.",
-        "Exit code: 0 success; 1 no such tool, or the tool returned an error or refused its arguments; 2 usage or setup: " +
-          "no repository, no base, or --args is not JSON.",
-      ),
-    )
+  explained(changeCommand("tool"), {
+    text: [
+      "Prints the result as JSON: status, output or error, metadata.",
+      "Exit code: 0 success; 1 no such tool, or the tool returned an error or refused its arguments; 2 usage or setup: " +
+        "no repository, no base, or --args is not JSON.",
+    ],
+    examples: [
+      ["list the files that a branch changes", "hunkwise tool changed_files"],
+      [
+        "read the beginning of a file",
+        `hunkwise tool read_file_part --base main --args '{"file_path": "README.md", "end_line": 20}'`,
+      ],
+    ],
+  })
     .argument("[NAME]", "the tool to run; see --list")
     .option("--list", "print the definitions of all tools as JSON")
-    .option("--args <JSON>", "the arguments of the call", optionText, "{}")
-    .addHelpText(
-      "after",
-      examples(
-        ["list the files that a branch changes", "hunkwise tool changed_files"],
-        [
-          "read the beginning of a file",
-          `hunkwise tool read_file_part --base main --args '{"file_path": "README.md", "end_line": 20}'`,
-        ],
-      ),
-    );
+    .option("--args <JSON>", "the arguments of the call", optionText, "{}");
 
 export const tool = (io: CommandContext) =>
   declare().action(async (name, values) => {
