@@ -32,7 +32,11 @@ export const isConfigName = (path: string): boolean =>
 export const Effort = z.enum(["low", "medium", "high"]);
 export type Effort = z.infer<typeof Effort>;
 
-const commandLine = z.string().min(1).max(500).nullable().default(null);
+const commandLine = z.string().min(1).max(500);
+/** A command that need not be set. */
+const command = (what: string) => described(commandLine.nullable().default(null), what);
+/** A key with what the documentation says about it. */
+const described = <Type extends z.ZodType>(type: Type, what: string): Type => type.describe(what);
 
 const names = (what: string) => z.array(z.string()).default([]).describe(what);
 /** A switch that is off by default. */
@@ -46,10 +50,10 @@ const group = <Shape extends z.ZodRawShape>(what: string, shape: Shape) =>
 /** The keys of a repository. An organisation may enforce each of them. */
 const Settings = z.strictObject({
   review: group("What starts a review.", {
-    enabled: z
-      .boolean()
-      .default(true)
-      .describe("Review pull requests of this repository automatically. `/review` works either way."),
+    enabled: described(
+      z.boolean().default(true),
+      "Review pull requests of this repository automatically. `/review` works either way.",
+    ),
     drafts: flag("Review drafts too."),
     base_branches: names("Review only pull requests into these branches (globs). Empty: all."),
     ignore_authors: names(
@@ -82,62 +86,43 @@ const Settings = z.strictObject({
     "`low`: one pass. `medium`: each finding is then checked by a second, sceptical look. `high`: a second reader beside the first, who begins with what the diff does not show, then the second look.",
   ),
   minimum_severity: Severity.default("low").describe("Findings below this severity are not reported."),
-  rules: z
-    .record(z.string().min(1).max(100), RuleSetting)
-    .superRefine(checkRules)
-    .default({})
-    .describe(
-      "Rules by name. Analyzer rules that are switched off: the key is a rule as findings name it (`secrets/github-token`, `ast-grep/py-eval`), a rule without its analyzer (`py-eval`), or an analyzer (`focused-tests`); the value is `off`, or `off:` with patterns of the files for which the rule is off. Rules of your own for the model: the key is a new name, the value a definition (see below).",
-    ),
-  max_comments: z
-    .int()
-    .min(0)
-    .max(100)
-    .nullable()
-    .default(null)
-    .describe(
-      "Maximum number of comments on lines and files in one review, the worst first. The other findings are listed in the summary. Null: 6, or 10 for a change of more than 40 hunks.",
-    ),
-  comment_severity: z
-    .enum([...severities, "auto"])
-    .default("auto")
-    .describe(
-      "Which findings are comments; the others are listed in the summary. `auto`: a model chooses once, over all new findings of a review, those that the author should deal with before merging; without an answer, and with `effort: low`, it is `medium`. A severity: findings of at least that severity. `low`: every finding, also one that nothing in the repository reaches yet.",
-    ),
+  rules: described(
+    z.record(z.string().min(1).max(100), RuleSetting).superRefine(checkRules).default({}),
+    "Rules by name. Analyzer rules that are switched off: the key is a rule as findings name it (`secrets/github-token`, `ast-grep/py-eval`), a rule without its analyzer (`py-eval`), or an analyzer (`focused-tests`); the value is `off`, or `off:` with patterns of the files for which the rule is off. Rules of your own for the model: the key is a new name, the value a definition (see below).",
+  ),
+  max_comments: described(
+    z.int().min(0).max(100).nullable().default(null),
+    "Maximum number of comments on lines and files in one review, the worst first. The other findings are listed in the summary. Null: 6, or 10 for a change of more than 40 hunks.",
+  ),
+  comment_severity: described(
+    z.enum([...severities, "auto"]).default("auto"),
+    "Which findings are comments; the others are listed in the summary. `auto`: a model chooses once, over all new findings of a review, those that the author should deal with before merging; without an answer, and with `effort: low`, it is `medium`. A severity: findings of at least that severity. `low`: every finding, also one that nothing in the repository reaches yet.",
+  ),
   comments: group("What comments on findings contain.", {
     agent_prompt: flag(
       "Put a fold below each comment on a finding that repeats the finding and its code as a prompt for a coding agent.",
     ),
   }).prefault({}),
-  language: z
-    .string()
-    .max(40)
-    .nullable()
-    .default(null)
-    .describe("Language of comments, such as `German`. Null: English."),
+  language: described(
+    z.string().max(40).nullable().default(null),
+    "Language of comments, such as `German`. Null: English.",
+  ),
   budget: group(
     "Hard limits of one review, for all its loops together unless stated otherwise. If a limit is reached, the findings so far are published.",
     {
-      turns: z
-        .int()
-        .min(1)
-        .max(500)
-        .default(60)
-        .describe(
-          "Maximum number of model turns in one loop. One loop reads one part of the change, and one loop verifies each finding.",
-        ),
-      tokens: z
-        .int()
-        .min(1_000)
-        .default(2_000_000)
-        .describe("Maximum number of prompt and completion tokens for one review."),
+      turns: described(
+        z.int().min(1).max(500).default(60),
+        "Maximum number of model turns in one loop. One loop reads one part of the change, and one loop verifies each finding.",
+      ),
+      tokens: described(
+        z.int().min(1_000).default(2_000_000),
+        "Maximum number of prompt and completion tokens for one review.",
+      ),
       cost_usd: dollars("Maximum cost of one review in US dollars. Null: no limit."),
-      minutes: z
-        .number()
-        .positive()
-        .max(120)
-        .default(20)
-        .describe("Maximum duration of one review in minutes."),
+      minutes: described(
+        z.number().positive().max(120).default(20),
+        "Maximum duration of one review in minutes.",
+      ),
       day: group(
         "Hard limits for one pull request in one day. A review may use what is left; if nothing is left, there is no review.",
         {
@@ -156,15 +141,14 @@ const Settings = z.strictObject({
     workflows: z
       .array(
         z.strictObject({
-          workflow: z
-            .string()
-            .regex(/^[\w-][\w.-]{0,99}\.ya?ml$/)
-            .describe("Name of its file in `.github/workflows`, such as `lint.yml`."),
-          artifact: z
-            .string()
-            .min(1)
-            .max(200)
-            .describe("Name of the artifact that it uploads, with files in SARIF, rdjson or rdjsonl."),
+          workflow: described(
+            z.string().regex(/^[\w-][\w.-]{0,99}\.ya?ml$/),
+            "Name of its file in `.github/workflows`, such as `lint.yml`.",
+          ),
+          artifact: described(
+            z.string().min(1).max(200),
+            "Name of the artifact that it uploads, with files in SARIF, rdjson or rdjsonl.",
+          ),
         }),
       )
       .max(5)
@@ -172,14 +156,10 @@ const Settings = z.strictObject({
       .describe(
         "Workflows whose results the App adds to a review. It needs the permission Actions: Read-only. The Action and the command line are given files instead.",
       ),
-    wait_minutes: z
-      .number()
-      .min(0)
-      .max(30)
-      .default(10)
-      .describe(
-        "How long a review that a push starts waits for these workflows to end, in minutes. After that, it goes on without their results. Reviews that people ask for do not wait.",
-      ),
+    wait_minutes: described(
+      z.number().min(0).max(30).default(10),
+      "How long a review that a push starts waits for these workflows to end, in minutes. After that, it goes on without their results. Reviews that people ask for do not wait.",
+    ),
   }).prefault({}),
   conversation: group("Which comments are answered.", {
     describe: flag(
@@ -187,26 +167,24 @@ const Settings = z.strictObject({
     ),
   }).prefault({}),
   check: group("The check run.", {
-    threshold: z
-      .union([Severity, z.literal("never")])
-      .default("high")
-      .describe("Findings of this severity or higher keep the check run from being green."),
+    threshold: described(
+      z.union([Severity, z.literal("never")]).default("high"),
+      "Findings of this severity or higher keep the check run from being green.",
+    ),
     fail: flag(
       "Conclude with `failure` instead of `neutral` if there are findings at or above the threshold.",
     ),
-    limit: z
-      .enum(["failure", "neutral"])
-      .optional()
-      .describe(
-        "Conclusion if a limit or a budget leaves a change or a part of it unread. GitHub treats `neutral` as passed if the check is required. If `failure` is written here, the check of a draft and of an ignored title waits, and neither passes nor fails. Omitted: `failure` if `check.fail` is set, otherwise `neutral`.",
-      ),
+    limit: described(
+      z.enum(["failure", "neutral"]).optional(),
+      "Conclusion if a limit or a budget leaves a change or a part of it unread. GitHub treats `neutral` as passed if the check is required. If `failure` is written here, the check of a draft and of an ignored title waits, and neither passes nor fails. Omitted: `failure` if `check.fail` is set, otherwise `neutral`.",
+    ),
   }).prefault({}),
   commands: group(
     "Commands with which a fix may test its repair, in a sandbox without network, if the server has a sandbox. A shell runs them; plain arguments may be added.",
     {
-      test: commandLine.describe("Command that runs the tests, such as `npm test`."),
-      lint: commandLine.describe("Command that checks the code, such as `ruff check .`."),
-      build: commandLine.describe("Command that builds the project, such as `go build ./...`."),
+      test: command("Command that runs the tests, such as `npm test`."),
+      lint: command("Command that checks the code, such as `ruff check .`."),
+      build: command("Command that builds the project, such as `go build ./...`."),
     },
   ).prefault({}),
   prove: group("Findings that prove themselves.", {
@@ -220,14 +198,10 @@ const Settings = z.strictObject({
       .array(
         z.strictObject({
           files: z.string().min(1).max(300).describe("gitignore-style pattern of test files."),
-          command: z
-            .string()
-            .min(1)
-            .max(500)
-            .refine((command) => command.includes("{file}"), "must contain {file}")
-            .describe(
-              "Command that runs one test file, such as `npx vitest run {file}`. A shell runs it in the root folder.",
-            ),
+          command: described(
+            commandLine.refine((command) => command.includes("{file}"), "must contain {file}"),
+            "Command that runs one test file, such as `npx vitest run {file}`. A shell runs it in the root folder.",
+          ),
         }),
       )
       .max(20)
@@ -235,15 +209,9 @@ const Settings = z.strictObject({
       .describe(
         "Commands that run one test file; the first that matches its path counts. Other files in JavaScript, TypeScript, Python and Go are run as they are, which is enough for code that needs only its own repository. A command that sets `NODE_OPTIONS` or `PYTHONPATH` must keep the old value (`PYTHONPATH=src:$PYTHONPATH`), and must not bundle the code. Otherwise it is unknown which functions ran, and no test shows anything.",
       ),
-    prepare: z
-      .string()
-      .min(1)
-      .max(500)
-      .nullable()
-      .default(null)
-      .describe(
-        "Command that prepares the environment of the tests, such as `npm ci`. It runs on the files of the merge base, once for each state of its manifests and lock files. Null: none is needed.",
-      ),
+    prepare: command(
+      "Command that prepares the environment of the tests, such as `npm ci`. It runs on the files of the merge base, once for each state of its manifests and lock files. Null: none is needed.",
+    ),
   }).prefault({}),
 });
 

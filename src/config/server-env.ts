@@ -1,15 +1,5 @@
 import { randomUUID } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError, errorLine } from "../core/errors.ts";
@@ -90,10 +80,8 @@ export function storeApp(dataDir: string, app: StoredApp): void {
   const half = `${file}.${randomUUID()}`;
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const handle = openSync(half, "wx", 0o600);
-    writeSync(handle, `${JSON.stringify(app, null, 2)}\n`);
-    fsyncSync(handle);
-    closeSync(handle);
+    const text = `${JSON.stringify(app, null, 2)}\n`;
+    writeFileSync(half, text, { flag: "wx", mode: 0o600, flush: true });
     renameSync(half, file);
   } catch (error) {
     discard(half);
