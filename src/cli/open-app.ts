@@ -238,7 +238,11 @@ async function openMetrics({ metricsPort }: Env, version: string): Promise<Metri
 }
 
 /** The models, with checked addresses; null if none is set up. */
-async function connect({ model, pricesFile, dataDir }: Env, log: Logger, metrics: Metrics | null) {
+export async function connect(
+  { model, pricesFile, dataDir }: Pick<Env, "model" | "pricesFile" | "dataDir">,
+  log: Logger,
+  metrics: Metrics | null,
+) {
   if (model === null) return null;
   const warn = (text: string) => log.warn(text);
   const onRequest = metrics && { onRequest: metrics.modelRequest };

@@ -1,6 +1,7 @@
 import { constants, readFileSync } from "node:fs";
 import { access, type FileHandle, open, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { styleText } from "node:util";
 import { givenColumns, wantsStackTraces } from "../config/process-env.ts";
 import { AppError, errorLine } from "../core/errors.ts";
@@ -10,15 +11,11 @@ import { createStyle, PIPED_WIDTH, type Style } from "../report/terminal-style.t
 /** Resolves when the text has left the process, so that ending it loses nothing. A closed pipe is no failure; a full disk is one. */
 export function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    stream.write(text, (error) => {
-      if (error && !isGone(error)) reject(error);
+    stream.write(text, (error: NodeJS.ErrnoException | null | undefined) => {
+      if (error && error.code !== "EPIPE" && error.code !== "ERR_STREAM_DESTROYED") reject(error);
       else resolve();
     });
   });
-}
-
-function isGone(error: Error & { code?: string }): boolean {
-  return error.code === "EPIPE" || error.code === "ERR_STREAM_DESTROYED";
 }
 
 /** Keeps a closed pipe from ending the process with a stack trace; other errors reach the writer through `write`. */
@@ -116,12 +113,5 @@ function wholeLine(error: unknown): string {
 
 /** At most `mostBytes` from the beginning of a file, which may also be a pipe or a device without an end. */
 export async function beginningOf(file: FileHandle, mostBytes: number): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for (let size = 0; size < mostBytes; ) {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(65_536, mostBytes - size)));
-    if (bytesRead === 0) break;
-    parts.push(buffer.subarray(0, bytesRead));
-    size += bytesRead;
-  }
-  return Buffer.concat(parts);
+  return await buffer(file.createReadStream({ end: mostBytes - 1, autoClose: false }));
 }

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -56,8 +55,6 @@ interface Held {
   state: string;
   since: number;
   opened: Promise<OpenedRange>;
-  /** The folders of its files, after it is open. */
-  folders: readonly string[];
   users: Set<Promise<unknown>>;
 }
 
@@ -86,20 +83,13 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
     current = undefined;
   };
   const hold = (state: string): Held => {
-    const held: Held = { state, since: now(), opened: openWhole(options), folders: [], users: new Set() };
-    held.opened.then(
-      ({ range: { place } }) => {
-        held.folders = [place.root, place.gitDir, place.emptyHome];
-      },
-      () => {
-        // A failed open may be tried again.
-        if (current === held) current = undefined;
-      },
-    );
+    const held: Held = { state, since: now(), opened: openWhole(options), users: new Set() };
+    held.opened.catch(() => {
+      // A failed open may be tried again.
+      if (current === held) current = undefined;
+    });
     return held;
   };
-  const isFresh = ({ since, folders }: Held) =>
-    now() - since < KEPT_MS && folders.every((one) => existsSync(one));
   let edits: string | null = null;
   let isClosed = false;
   /** Null if it is unknown: another program may be writing the index. */
@@ -126,7 +116,7 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
       if (!showsCommits) await looking;
       if (isClosed) throw new AppError("aborted", "the server is stopping");
       const state = [...revisions, showsCommits ? "" : edits].join("\0");
-      if (current?.state !== state || !isFresh(current)) retire();
+      if (current?.state !== state || now() - current.since >= KEPT_MS) retire();
       current ??= hold(state);
       const { opened, users } = current;
       const dirty = showsCommits ? looking : Promise.resolve(false);

@@ -94,7 +94,7 @@ const charactersOf = ({ name, what, where, examples: { right, wrong } }: NamedRu
   [name, what, ...where, ...right, ...wrong].reduce((sum, text) => sum + text.length, 0);
 
 function whyNoName(name: string): string | null {
-  if (builtInRules.has(name))
+  if (builtInRules().has(name))
     return "is the name of a built-in rule or analyzer, which can be switched off but not defined; choose another name";
   return name.length <= mostNameCharacters && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name)
     ? null

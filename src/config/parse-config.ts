@@ -67,7 +67,8 @@ function parseConfig<Config>(
   const unreadable = whyUnreadable(text);
   if (unreadable) return invalid([unreadable]);
   try {
-    const file = parseYaml(text);
+    const lines = new LineCounter();
+    const file = { document: parseDocument(text, { ...yamlOptions, lineCounter: lines }), lines, text };
     const { value: _, ...parsed } = readDocument(file, schema, { checksLists: true });
     const doubts = patternDoubts(parsed.ok ? parsed.config : null)
       .filter(({ path }) => isStrict || path[1] === "private")
@@ -175,11 +176,6 @@ interface YamlFile {
 
 /** The parser's own search for repeated keys is quadratic in a map's size. */
 const yamlOptions = { prettyErrors: false, uniqueKeys: false, stringKeys: true, logLevel: "error" } as const;
-
-function parseYaml(text: string): YamlFile {
-  const lines = new LineCounter();
-  return { document: parseDocument(text, { ...yamlOptions, lineCounter: lines }), lines, text };
-}
 
 const oneLine = (message: string) => message.replaceAll(/\s+/g, " ").slice(0, 200);
 

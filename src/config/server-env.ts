@@ -84,17 +84,9 @@ export function storeApp(dataDir: string, app: StoredApp): void {
     writeFileSync(half, text, { flag: "wx", mode: 0o600, flush: true });
     renameSync(half, file);
   } catch (error) {
-    discard(half);
+    // A half-written file contains a part of the key.
+    if (existsSync(half)) rmSync(half);
     throw unusable(file, error);
-  }
-}
-
-/** Deletes a half-written file, which contains a part of the key. */
-function discard(file: string): void {
-  try {
-    rmSync(file, { force: true });
-  } catch {
-    // The folder is gone, and the file with it.
   }
 }
 

@@ -140,15 +140,19 @@ const sections = {
 } as const;
 
 const inSection =
-  (section: keyof typeof sections, shared: Pick<About, "local"> = {}) =>
+  (section: keyof typeof sections, shared: Pick<About, "local" | "secret"> = {}) =>
   <Type extends z.ZodType>(type: Type, about: About): Type =>
     type.meta({ ...shared, ...about, section }) as Type;
 const app = inSection("app");
+const appSecret = inSection("app", { secret: true });
 const server = inSection("server");
+const serverSecret = inSection("server", { secret: true });
 const model = inSection("model", { local: true });
+const modelSecret = inSection("model", { local: true, secret: true });
 const keyOfOther = (what: string) =>
   `API key for the ${what}. Unset: the key of the reviewing model if the endpoint is the same, otherwise no key.`;
 const network = inSection("network", { local: true });
+const networkSecret = inSection("network", { local: true, secret: true });
 
 /** Times that only a test of a whole process changes (`leaseMs=3000&writeGapMs=0`). They are no setting, and no document names them. */
 const Times = z.strictObject({
@@ -165,18 +169,16 @@ const Variables = z.object({
   APP_ID: app(whole(1, Number.MAX_SAFE_INTEGER).optional(), {
     description: "ID of the GitHub App. If neither this nor a key is set, `serve` shows the setup page.",
   }),
-  PRIVATE_KEY: app(text(), {
+  PRIVATE_KEY: appSecret(text(), {
     description:
       "Private key of the App in PEM format. Line breaks may be written as `\\n`, or the whole key may be base64.",
-    secret: true,
   }),
   PRIVATE_KEY_PATH: app(text(), {
     description: "File with the private key, used if `PRIVATE_KEY` is not set.",
     path: true,
   }),
-  WEBHOOK_SECRET: app(text(), {
+  WEBHOOK_SECRET: appSecret(text(), {
     description: "Secret with which GitHub signs webhooks. Required with an App. There is no default.",
-    secret: true,
   }),
   GITHUB_CLIENT_ID: app(
     matching(/^[\w.-]{1,100}$/, "the client ID of the App, such as Iv23liAbc").optional(),
@@ -186,9 +188,8 @@ const Variables = z.object({
       example: "Iv23liAbcDefGhiJklMn",
     },
   ),
-  GITHUB_CLIENT_SECRET: app(bareKey.optional(), {
+  GITHUB_CLIENT_SECRET: appSecret(bareKey.optional(), {
     description: "Client secret of the App. Required with `GITHUB_CLIENT_ID`.",
-    secret: true,
   }),
   HUNKWISE_OPERATORS: app(accountIds.optional(), {
     description:
@@ -219,34 +220,28 @@ const Variables = z.object({
   LOG_LEVEL: server(oneOf(logLevels).default("info"), {
     description: "Least severe level to log: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.",
   }),
-  OPENAI_API_KEY: model(bareKey.optional(), {
+  OPENAI_API_KEY: modelSecret(bareKey.optional(), {
     description:
       "API key of the model's provider. If neither a key nor a base URL is set, reviews use only the analyzers.",
-    secret: true,
   }),
-  OPENAI_BASE_URL: model(plainUrl.optional(), {
+  OPENAI_BASE_URL: modelSecret(plainUrl.optional(), {
     description:
       "Base URL of any API that supports Chat Completions. Unset: OpenAI's API. Local servers need no key.",
-    secret: true,
   }),
-  AZURE_OPENAI_ENDPOINT: model(plainUrl.optional(), {
+  AZURE_OPENAI_ENDPOINT: modelSecret(plainUrl.optional(), {
     description:
       "Endpoint of an Azure OpenAI resource, instead of `OPENAI_BASE_URL`. `HUNKWISE_MODEL` names the deployment.",
-    secret: true,
   }),
-  AZURE_OPENAI_API_KEY: model(bareKey.optional(), {
+  AZURE_OPENAI_API_KEY: modelSecret(bareKey.optional(), {
     description: "API key of the Azure OpenAI resource. Required with `AZURE_OPENAI_ENDPOINT`.",
-    secret: true,
   }),
-  ANTHROPIC_API_KEY: model(bareKey.optional(), {
+  ANTHROPIC_API_KEY: modelSecret(bareKey.optional(), {
     description:
       "API key for Claude through Anthropic's Messages API. Used if neither `OPENAI_API_KEY` nor `OPENAI_BASE_URL` is set, or if `HUNKWISE_MODEL` begins with `claude-` and `OPENAI_BASE_URL` is unset.",
-    secret: true,
   }),
-  ANTHROPIC_BASE_URL: model(plainUrl.optional(), {
+  ANTHROPIC_BASE_URL: modelSecret(plainUrl.optional(), {
     description:
       "Base URL of another service with the Messages API. Needs `ANTHROPIC_API_KEY`. Unset: Anthropic's own.",
-    secret: true,
   }),
   HUNKWISE_MODEL: model(text(), {
     description: `Model that reviews. Required with \`OPENAI_BASE_URL\`, \`AZURE_OPENAI_ENDPOINT\` and \`ANTHROPIC_BASE_URL\`; \`${defaultClaude}\` at Anthropic if unset.`,
@@ -256,39 +251,33 @@ const Variables = z.object({
     description:
       "Model that verifies findings. Unset: `HUNKWISE_MODEL`, which also verifies if this one fails.",
   }),
-  HUNKWISE_VERIFY_BASE_URL: model(plainUrl.optional(), {
+  HUNKWISE_VERIFY_BASE_URL: modelSecret(plainUrl.optional(), {
     description: "Endpoint of the model that verifies. Unset: the endpoint of `HUNKWISE_MODEL`.",
-    secret: true,
   }),
-  HUNKWISE_VERIFY_API_KEY: model(bareKey.optional(), {
+  HUNKWISE_VERIFY_API_KEY: modelSecret(bareKey.optional(), {
     description: keyOfOther("model that verifies"),
-    secret: true,
   }),
   HUNKWISE_FALLBACK_MODEL: model(text(), {
     description:
       "Model that answers while one of the others is overloaded or cannot be reached. Unset: reviews wait.",
   }),
-  HUNKWISE_FALLBACK_BASE_URL: model(plainUrl.optional(), {
+  HUNKWISE_FALLBACK_BASE_URL: modelSecret(plainUrl.optional(), {
     description: "Endpoint of the fallback model. Unset: the endpoint of the other models.",
-    secret: true,
   }),
-  HUNKWISE_FALLBACK_API_KEY: model(bareKey.optional(), {
+  HUNKWISE_FALLBACK_API_KEY: modelSecret(bareKey.optional(), {
     description: keyOfOther("fallback model"),
-    secret: true,
   }),
   HUNKWISE_EMBEDDING_MODEL: model(text(), {
     description:
       "Embedding model, such as `text-embedding-3-small`, with which the knowledge graph also searches by meaning. Unset: the graph searches only by words, and sends no code.",
     example: "text-embedding-3-small",
   }),
-  HUNKWISE_EMBEDDING_BASE_URL: model(plainUrl.optional(), {
+  HUNKWISE_EMBEDDING_BASE_URL: modelSecret(plainUrl.optional(), {
     description:
       "Endpoint of the embedding model; it must support OpenAI's `/embeddings`. Unset: the endpoint of the reviewing model.",
-    secret: true,
   }),
-  HUNKWISE_EMBEDDING_API_KEY: model(bareKey.optional(), {
+  HUNKWISE_EMBEDDING_API_KEY: modelSecret(bareKey.optional(), {
     description: keyOfOther("embedding model"),
-    secret: true,
   }),
   HUNKWISE_PROTOCOL: model(oneOf(protocolNames).default("auto"), {
     description:
@@ -339,7 +328,7 @@ const Variables = z.object({
       "Days for which ended jobs and the records of local reviews are kept, including the model's input and output.",
     local: true,
   }),
-  HUNKWISE_EVENTS_URL: server(
+  HUNKWISE_EVENTS_URL: serverSecret(
     plainUrl
       .refine((address) => {
         const url = URL.parse(address);
@@ -350,10 +339,9 @@ const Variables = z.object({
       description:
         "Address that receives an event when a review ends and when a finding is fixed or dismissed, as signed JSON (docs/events.md). Unset: no events.",
       example: "https://events.example.com/hunkwise",
-      secret: true,
     },
   ),
-  HUNKWISE_EVENTS_SECRET: server(
+  HUNKWISE_EVENTS_SECRET: serverSecret(
     z
       .string()
       .refine(
@@ -364,7 +352,6 @@ const Variables = z.object({
     {
       description:
         'Secret that signs the events, as Standard Webhooks writes it: `echo "whsec_$(openssl rand -base64 32)"`. Required with `HUNKWISE_EVENTS_URL`.',
-      secret: true,
     },
   ),
   HUNKWISE_GRAPH: server(oneOf(["on", "off"]).default("on"), {
@@ -407,19 +394,16 @@ const Variables = z.object({
     example: "packages.example.com,localhost:4873",
     local: true,
   }),
-  DATABASE_URL: server(postgresUrl.optional(), {
+  DATABASE_URL: serverSecret(postgresUrl.optional(), {
     description:
       "Postgres database for the queue and records, such as `postgres://user:password@host:5432/database`. Unset: a file in the data folder.",
     example: "postgres://user:password@host:5432/database",
-    secret: true,
   }),
-  HTTPS_PROXY: network(proxyUrl.optional(), {
+  HTTPS_PROXY: networkSecret(proxyUrl.optional(), {
     description: "Proxy for GitHub's API, git and the model.",
-    secret: true,
   }),
-  HTTP_PROXY: network(proxyUrl.optional(), {
+  HTTP_PROXY: networkSecret(proxyUrl.optional(), {
     description: "Proxy for addresses without TLS.",
-    secret: true,
   }),
   NO_PROXY: network(text(), {
     description: "Hosts that are reached without the proxy, separated by commas.",

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readdirSync, renameSync } from "node:fs";
+import { dirname } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createRangeKeeper, type OpenedRange, type RangeKeeper } from "../../src/cli/range-keeper.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
@@ -83,18 +83,6 @@ describe("A kept range", () => {
     repo.commit("Hide", { ".github/hunkwise.yml": "paths:\n  private: [secrets/]\n" });
     repo.git("checkout", "--quiet", "topic");
     expect((await opened()).context.isPrivate("secrets/key")).toBe(true);
-  });
-
-  it("A range is opened again if its files were removed", async () => {
-    const before = await opened();
-    repo.write({ "a.ts": "export const a = 3;\n" });
-    for (const name of leftovers()) rmSync(join(folder.path, name), { recursive: true });
-    const after = await opened();
-    expect(folderOf(after)).not.toBe(folderOf(before));
-    expect(await after.range.workspace.headStart("a.ts", 100)).toMatchObject({
-      text: "export const a = 2;\n",
-    });
-    expect(await keeper.use(async (current) => current.dirty)).toBe(true);
   });
 
   it("A range is opened again when it is older than cleaners allow", async () => {

@@ -36,8 +36,7 @@ import { openStores } from "../../server/queue/stores.ts";
 import { startWorker } from "../../server/queue/worker.ts";
 import { removeTree } from "../../tasks/prove/proof/environment.ts";
 import { ReviewResult } from "../../tasks/shapes/review-result.ts";
-import { createModels } from "../create-model.ts";
-import { contentKeyOf, networkOf, openLog } from "../open-app.ts";
+import { connect as connectModels, contentKeyOf, networkOf, openLog } from "../open-app.ts";
 import { programVersion } from "../output.ts";
 import { requirePrices } from "../override-options.ts";
 import { readResults } from "../read-results.ts";
@@ -260,13 +259,7 @@ async function connect({ given, event, dataFolder, log }: RunOptions, run: Actio
     return null;
   }
   await requirePrices(given.inputs.maxCost === null ? {} : { maxCost: given.inputs.maxCost }, given.env);
-  const connected = await createModels(model, {
-    pricesFile,
-    folder: dataFolder,
-    warn: (text) => log.warn(text),
-  });
-  await connected.load();
-  return connected;
+  return await connectModels({ model, pricesFile, dataDir: dataFolder }, log, null);
 }
 
 /** Remembers the result of the review. */

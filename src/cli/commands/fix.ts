@@ -324,7 +324,7 @@ async function printedFindings(file: string, head: string): Promise<PrintedFindi
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     throw new AppError("usage", `${file} cannot be read: ${errorLine(error)}`);
   });
-  const parsed = Printed.safeParse(jsonOf(text));
+  const parsed = Printed.safeParse(await new Response(text).json().catch(() => undefined));
   if (!parsed.success) {
     throw new AppError("usage", `${file} is not the JSON report of a review`, {
       remedy: "Create it with hunkwise review --output FILE.json.",
@@ -351,14 +351,6 @@ async function recordedFindings({ folder, head }: FindingQuery): Promise<Printed
   throw new AppError("usage", `no review of ${head.slice(0, 12)} is on record`, {
     remedy: "Run hunkwise review --output FILE.json, and pass the file with --from.",
   });
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function targetOf({ id, path, side, line, title, body, evidence, rule }: PrintedFinding): FixTarget {
