@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ownFolder } from "./folders.ts";
 
 const analyzers = [
   "ast-grep",
@@ -21,7 +20,7 @@ let known: ReadonlySet<string> | undefined;
 
 /** Names of the analyzers, and of their rules in `rules/`. Read once, and only if a file defines rules of its own. */
 export function builtInRules(): ReadonlySet<string> {
-  const folder = join(ownFolder, "rules");
+  const folder = join(import.meta.dirname, "../../rules");
   const idsIn = (file: string) =>
     (JSON.parse(readFileSync(join(folder, file), "utf8")) as { id: string }[]).map(({ id }) => id);
   known ??= new Set([
