@@ -73,8 +73,10 @@ export const pullForm = ({ mayWrite }: VisibleRepository, id: string): HtmlPart 
 <p class="note">As the commands <code>/review</code>, <code>/review full</code>, <code>/pause</code> and <code>/resume</code> in a comment, with
 the same limits. The pull request will show your name.</p>`;
 
-export const visibleTo = ({ repositories }: Viewer, id: number | undefined): VisibleRepository | undefined =>
-  repositories.find((one) => one.id === id);
+export const visibleTo = (
+  { repositories }: Viewer,
+  id: number | null | undefined,
+): VisibleRepository | undefined => repositories.find((one) => one.id === id);
 
 /** A page that says why nothing was done. */
 export function refuse(

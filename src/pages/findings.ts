@@ -190,9 +190,7 @@ function findingList(rows: readonly FindingRow[], names: (id: number) => Named, 
     column("About", aboutCell),
     column("State", stateCell),
     column("Thumbs", thumbs),
-    column("Pull request", ({ pull, repository }) =>
-      linkOut(links.pull(names(repository), pull), shown(`${fullName(names(repository))}#${pull}`)),
-    ),
+    column("Pull request", ({ pull, repository }) => links.toPull(names(repository), pull)),
     column("Delivered", ({ delivered_at }) => timeOf(delivered_at)),
   ];
   return table("Findings that people saw, newest first", list, rows);
@@ -337,7 +335,7 @@ function findingPart(row: FindingRow, repository: VisibleRepository, links: GitH
     ["Severity", badge(row.severity, severityTones[row.severity] ?? "calm")],
     ["About", aboutCell(row)],
     ["Place", where],
-    ["Pull request", linkOut(pull, shown(`${fullName(repository)}#${row.pull}`))],
+    ["Pull request", links.toPull(repository, row.pull)],
     ["Delivered", timeOf(row.delivered_at)],
     ["Thumbs", thumbs(row)],
   ])}

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { type Run, readRows } from "../server/queue/database.ts";
-import { type Html, html, layout } from "./html.ts";
+import { html, layout } from "./html.ts";
 import { badge, type Column, column, facts, head, shown, span, type Tone, table, timeOf } from "./parts.ts";
 import type { PagesEnv } from "./viewer.ts";
 
@@ -64,15 +64,8 @@ ${isRunning && html`<p class="notice" role="status">The checks run now; this pag
 ${checked !== null && table("Checks of this process, as hunkwise doctor makes them", columns, checked)}
 <h2>Jobs that failed in the last ${failedDays} days</h2>
 ${failed.length === 0 ? html`<p class="empty">None.</p>` : table("Failed jobs, newest first", failedColumns, failed, { isUnderHeading: true })}`;
-    return context.html(
-      layout({
-        title: "Health",
-        viewer,
-        section: "/health",
-        body,
-        refreshSeconds: isRunning ? 3 : undefined,
-      }),
-    );
+    const refreshSeconds = isRunning ? 3 : undefined;
+    return context.html(layout({ title: "Health", viewer, section: "/health", body, refreshSeconds }));
   });
 }
 
@@ -81,8 +74,7 @@ const columns: Column<Checked>[] = [
   column("State", ({ state }) => badge(state, tones[state])),
   column(
     "Says",
-    ({ says, remedy }): Html =>
-      html`${shown(says)}${remedy && html`<span class="sub">${shown(remedy)}</span>`}`,
+    ({ says, remedy }) => html`${shown(says)}${remedy && html`<span class="sub">${shown(remedy)}</span>`}`,
   ),
 ];
 

@@ -69,10 +69,7 @@ export function createLiveSessions({ client, operators, log, now }: LiveSessions
       session.seen = { at, repositories: await client.repositories(session.token) };
       session.failure = undefined;
     } catch (error) {
-      if (isOver(error)) {
-        live.delete(hash);
-        return;
-      }
+      if (isOver(error)) return void live.delete(hash);
       session.failure = { at: now(), error };
       log.warn({ err: error }, "GitHub does not say what a person may see");
     }

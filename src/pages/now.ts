@@ -1,6 +1,8 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { count, thousands } from "../core/text/count.ts";
+import { Paid } from "../server/figures/insights.ts";
+
 import { type Run, readRows } from "../server/queue/database.ts";
 import { askedBy, noticePriority, parseTask, taskName } from "../server/queue/job.ts";
 import { idsIn } from "../server/queue/reader.ts";
@@ -12,7 +14,6 @@ import {
   column,
   type GitHubLinks,
   head,
-  linkOut,
   linksTo,
   money,
   number,
@@ -48,11 +49,7 @@ const ActiveRow = z.object({
   ...job,
   started_at: z.int().nullable(),
   lease_until: z.int().nullable(),
-  turns: z.int(),
-  prompt_tokens: z.int(),
-  completion_tokens: z.int(),
-  cost_usd: z.number(),
-  unpriced: z.int(),
+  ...Paid.shape,
 });
 type ActiveRow = z.infer<typeof ActiveRow>;
 const WorkerRow = z.object({
@@ -83,8 +80,9 @@ const waitingJobs = (viewer: Viewer) => `SELECT ${jobColumns}, run_after, joins_
   FROM job WHERE seq IN (SELECT seq FROM job WHERE state = 'waiting' AND ${isWork} LIMIT ${MOST_WAITING}) AND ${among(viewer)}
   ORDER BY priority DESC, run_after, seq LIMIT ${MOST_SHOWN + 1}`;
 
-const activeJobs = (viewer: Viewer) => `SELECT ${jobColumns}, started_at, lease_until, turns, prompt_tokens,
-    completion_tokens, cost_usd, unpriced
+const activeJobs = (
+  viewer: Viewer,
+) => `SELECT ${jobColumns}, started_at, lease_until, ${Object.keys(Paid.shape).join(", ")}
   FROM job WHERE state = 'active' AND ${isWork} AND ${among(viewer)} ORDER BY started_at, seq LIMIT ${MOST_SHOWN + 1}`;
 
 const workers = `SELECT name, version, concurrency, started_at, seen_at,
@@ -115,11 +113,8 @@ export function now({ run, webUrl, now: clock, installationConcurrency }: NowDep
       newestRuns(run, viewer, 10),
     ]);
     const names = await namesOf(run, viewer, [...waiting, ...active, ...ended.rows]);
-    const steps = new Map(
-      await Promise.all(
-        active.slice(0, MOST_SHOWN).map(async ({ id }) => [id, await stepOf(run, id)] as const),
-      ),
-    );
+    const asked = active.slice(0, MOST_SHOWN).map(async ({ id }) => [id, await stepOf(run, id)] as const);
+    const steps = new Map(await Promise.all(asked));
     const view = { names, links, time };
     const live = known.filter(({ seen_at }) => time - seen_at < SILENT_MS);
     const body = html`<p>${count(active.length, "run")} under way, ${waiting.length > MOST_SHOWN ? `more than ${MOST_SHOWN}` : thousands(waiting.length)} waiting, ${placesWords(live)}.
@@ -165,9 +160,7 @@ function jobCells({ names, links }: View): Column<WaitingRow | ActiveRow>[] {
     head("Pull request", ({ repository, task: text }) => {
       const name = names(repository);
       const task = parseTask(text);
-      return task && "pull" in task
-        ? linkOut(links.pull(name, task.pull), shown(`${fullName(name)}#${task.pull}`))
-        : shown(fullName(name));
+      return task && "pull" in task ? links.toPull(name, task.pull) : shown(fullName(name));
     }),
     column("What", ({ task: text }) => {
       const task = parseTask(text);
@@ -242,9 +235,8 @@ function waitingTable(rows: readonly WaitingRow[], why: (row: WaitingRow) => Htm
     column("Stored", ({ created_at }) => timeOf(created_at)),
     number("Waiting for", ({ created_at }) => span(view.time - created_at)),
   ];
-  return table("Jobs that wait, in the order of their priority and time", list, rows, {
-    isUnderHeading: true,
-  });
+  const caption = "Jobs that wait, in the order of their priority and time";
+  return table(caption, list, rows, { isUnderHeading: true });
 }
 
 function workerTable(rows: readonly WorkerRow[], time: number): Html {

@@ -56,8 +56,12 @@ export type GitHubLinks = ReturnType<typeof linksTo>;
 export function linksTo(webUrl: string) {
   const of = ({ owner, name }: RepositoryName) =>
     `${webUrl}/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`;
+  const pull = (repository: RepositoryName, number: number) => `${of(repository)}/pull/${number}`;
   return {
-    pull: (repository: RepositoryName, number: number) => `${of(repository)}/pull/${number}`,
+    pull,
+    /** A link with the name of the pull request. */
+    toPull: (repository: RepositoryName, number: number) =>
+      linkOut(pull(repository, number), shown(`${fullName(repository)}#${number}`)),
     commit: (repository: RepositoryName, sha: string) =>
       `${of(repository)}/commit/${encodeURIComponent(sha)}`,
     /** The address if it is one of GitHub's own; null otherwise, because a record may hold any. */
@@ -129,16 +133,17 @@ export function table<Row>(
 function cellOf<Row>({ name, isNumber, isHead, cell }: Column<Row>, row: Row): Html {
   const kind = isNumber && html` class="number"`;
   const value = cell(row);
-  const isEmpty = value === null || value === undefined || value === false || value === "";
-  const content = !isEmpty && html`<div>${value}</div>`;
+  const content = !isNothing(value) && html`<div>${value}</div>`;
   return isHead
     ? html`<th scope="row" role="rowheader" data-name="${name}"${kind}>${content}</th>`
     : html`<td role="cell" data-name="${name}"${kind}>${content}</td>`;
 }
 
+const isNothing = (part: HtmlPart) => part === null || part === undefined || part === false || part === "";
+
 export const facts = (list: readonly (readonly [string, HtmlPart])[]): Html =>
   html`<dl class="facts">${list
-    .filter(([, value]) => value !== null && value !== "" && value !== undefined && value !== false)
+    .filter(([, value]) => !isNothing(value))
     .map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 
 /** A choice of a form of filters; the first one is no filter. */

@@ -18,7 +18,7 @@ import { parseTask } from "../server/queue/job.ts";
 import { readRecord } from "../server/queue/runs.ts";
 import { type Asked, type ResultSummary, type RunSummary, summaryOf } from "../server/records/run-summary.ts";
 import { whyStopped } from "../tasks/shapes/review-result.ts";
-import { doneNotice, pullForm } from "./actions.ts";
+import { doneNotice, pullForm, visibleTo } from "./actions.ts";
 import { findingPath, severityTones, stateTones } from "./findings.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
 import {
@@ -78,12 +78,10 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
         html`<p>There is no such run, or GitHub does not show you its repository. <a href="/reviews">All runs</a></p>`,
         404,
       );
-    const repositoryOf = (repository: number | null) =>
-      viewer.repositories.find((one) => one.id === repository);
 
     const [row] = await readRows(run, RunRow, ended, { id });
     if (row) {
-      const repository = repositoryOf(row.repository);
+      const repository = visibleTo(viewer, row.repository);
       if (!repository) return notFound();
       const story = await storyOf(run, row, viewer);
       const { repository: of, pull } = row;
@@ -96,7 +94,7 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
       return page(titleOf(view), body);
     }
     const [job] = await readRows(run, UnfinishedRow, unfinished, { id });
-    const repository = job && repositoryOf(job.repository);
+    const repository = job && visibleTo(viewer, job.repository);
     if (!job || !repository) return notFound();
     const task = parseTask(job.task);
     return page(
@@ -194,7 +192,7 @@ function factsOf({ row, story, repository, links }: StoryView): Html {
       "Outcome",
       html`${badge(row.outcome, tones[row.outcome] ?? "calm")}${row.reason && html` ${cut(row.reason)}`}`,
     ],
-    ["Pull request", linkOut(links.pull(repository, row.pull), shown(`${fullName(repository)}#${row.pull}`))],
+    ["Pull request", links.toPull(repository, row.pull)],
     ["Head", head && commit(head)],
     ["Base", commits && commit(commits.merge_base)],
     ["Requested", requestWords(row)],

@@ -1,6 +1,8 @@
 import type { Hono } from "hono";
 import { z } from "zod";
 import { count, thousands } from "../core/text/count.ts";
+import { Paid } from "../server/figures/insights.ts";
+
 import type { Run } from "../server/queue/database.ts";
 import { idsIn } from "../server/queue/reader.ts";
 import { type Html, html } from "./html.ts";
@@ -22,7 +24,6 @@ import {
   field,
   type GitHubLinks,
   head,
-  linkOut,
   linksTo,
   money,
   number,
@@ -35,7 +36,7 @@ import {
   table,
   timeOf,
 } from "./parts.ts";
-import { fullName, type Named, type PagesEnv, scopeOf, type Viewer, visibleIds } from "./viewer.ts";
+import { type Named, type PagesEnv, scopeOf, type Viewer, visibleIds } from "./viewer.ts";
 
 export interface PageDeps {
   /** Only reads; see `openReader`. */
@@ -75,12 +76,7 @@ export const RunRow = z.object({
   is_complete: z.int().nullable(),
   findings: z.int().nullable(),
   posted: z.int().nullable(),
-  turns: z.int(),
-  prompt_tokens: z.int(),
-  cached_tokens: z.int(),
-  completion_tokens: z.int(),
-  cost_usd: z.number(),
-  unpriced: z.int(),
+  ...Paid.shape,
 });
 export type RunRow = z.infer<typeof RunRow>;
 
@@ -126,10 +122,7 @@ export function searchFor(q: string): Search {
   if (repository !== undefined && pull === undefined) return { repository };
   // A long number is rather the begin of a head.
   if (pull !== undefined && (repository !== undefined || q.startsWith("#") || pull.length < 7))
-    return {
-      pull: Number(pull),
-      ...(repository === undefined ? {} : { repository: repository.replace(/#$/, "") }),
-    };
+    return { pull: Number(pull), ...(repository !== undefined && { repository }) };
   if (/^[0-9a-f]{7,64}$/i.test(q)) return { head: q.toLowerCase() };
   return q === "" ? {} : { login: q.replace(/^@/, "") };
 }
@@ -158,13 +151,8 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
         ? undefined
         : "(SELECT * FROM run WHERE head >= :head AND head < :beyond ORDER BY head LIMIT 1000) AS headed",
     parameters: {
-      outcome,
-      kind,
-      pull,
-      head,
-      beyond: `${head}g`,
-      login: login.toLowerCase(),
-      visible: visibleIds(viewer),
+      ...{ outcome, kind, pull, head, beyond: `${head}g` },
+      ...{ login: login.toLowerCase(), visible: visibleIds(viewer) },
     },
   };
 }
@@ -202,7 +190,11 @@ export function runTable(
     head("Ended", ({ id, ended_at, repository }) =>
       names(repository).isVisible ? html`<a href="/reviews/${id}">${timeOf(ended_at)}</a>` : timeOf(ended_at),
     ),
-    column("Pull request", (row) => pullCell(row, names(row.repository), links)),
+    column(
+      "Pull request",
+      ({ repository, pull, head }) =>
+        html`${links.toPull(names(repository), pull)}${head && html`<span class="sub mono">${head.slice(0, 7)}</span>`}`,
+    ),
     column("What", whatCell),
     column(
       "Outcome",
@@ -229,33 +221,20 @@ export function runTable(
   return table(caption, list, rows, options);
 }
 
-/** A pull request, and the head that was reviewed. */
-function pullCell(
-  { pull, head }: Pick<RunRow, "pull" | "head">,
-  repository: Named,
-  links: GitHubLinks,
-): Html {
-  return html`${linkOut(links.pull(repository, pull), shown(`${fullName(repository)}#${pull}`))}${head && html`<span class="sub mono">${head.slice(0, 7)}</span>`}`;
-}
-
 const origins: Readonly<Record<string, string>> = {
   event: "by an event",
   rerun: "check run again",
   comment: "by a comment",
 };
-export const requestWords = ({ origin, requested_by }: Pick<RunRow, "origin" | "requested_by">): string =>
+export const requestWords = ({ origin, requested_by }: RunRow): string =>
   requested_by === null
     ? (origins[origin] ?? shown(origin))
     : shown(`by ${requested_by}${origin === "page" ? " on a page" : ""}`);
 
-const whatCell = (row: Pick<RunRow, "kind" | "origin" | "requested_by">): Html =>
+const whatCell = (row: RunRow): Html =>
   html`${shown(row.kind.replaceAll("_", " "))}<span class="sub">${requestWords(row)}</span>`;
 
-export function coverageWords({
-  hunks_served,
-  hunks_total,
-  is_complete,
-}: Pick<RunRow, "hunks_served" | "hunks_total" | "is_complete">): string {
+export function coverageWords({ hunks_served, hunks_total, is_complete }: RunRow): string {
   if (hunks_total === null) return "";
   const served = hunks_served ?? 0;
   const rest = served === hunks_total && is_complete === 0 ? ", incomplete" : "";
@@ -263,14 +242,12 @@ export function coverageWords({
 }
 
 /** Milliseconds between arrival, begin and end. */
-export const timesOf = ({
-  stored_at,
-  started_at,
-  ended_at,
-}: Pick<RunRow, "stored_at" | "started_at" | "ended_at">) => ({
+export const timesOf = ({ stored_at, started_at, ended_at }: RunRow) => ({
   waited: (started_at ?? ended_at) - stored_at,
   ran: started_at === null ? null : ended_at - started_at,
 });
+
+const inSeconds = (ms: number | null) => (ms === null ? null : ms / 1_000);
 
 export function reviews({ run, webUrl }: PageDeps): Hono<PagesEnv> {
   const links = linksTo(webUrl);
@@ -291,9 +268,8 @@ export function reviews({ run, webUrl }: PageDeps): Hono<PagesEnv> {
       ended_at: ({ ended_at }) => new Date(ended_at).toISOString(),
       complete: ({ is_complete }) => is_complete,
       unpriced_turns: ({ unpriced }) => unpriced,
-      waited_seconds: (row) => timesOf(row).waited / 1_000,
-      ran_seconds: ({ started_at, ended_at }) =>
-        started_at === null ? null : (ended_at - started_at) / 1_000,
+      waited_seconds: (row) => inSeconds(timesOf(row).waited),
+      ran_seconds: (row) => inSeconds(timesOf(row).ran),
     },
   });
 }

@@ -1,7 +1,9 @@
-import { randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { resolve } from "node:path";
+import { timingSafeEqual } from "hono/utils/buffer";
+import { parse as parseCookies } from "hono/utils/cookie";
 import { parse } from "yaml";
 import { z } from "zod";
 import type { Env } from "../config/env.ts";
@@ -63,11 +65,6 @@ function readAs<Data>(schema: z.ZodType<Data>, file: string): Data {
   if (data !== undefined) return data;
   const issue = error?.issues[0];
   throw new AppError("config_invalid", `${file} cannot be used: ${issue?.path.join(".")} ${issue?.message}`);
-}
-
-function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
-  const pairs = (headers.cookie ?? "").split(";").map((pair) => pair.trim());
-  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
 /** Scheme, host and port by which the visitor reached this server, also through a proxy. */
@@ -221,7 +218,7 @@ function createSetupPage(
   return {
     async show(request: IncomingMessage, query: URLSearchParams): Promise<Answer> {
       // Who completes the page owns the bot. A proxy may make a stranger look like a visitor from this machine.
-      if (!same(query.get("key") ?? "", key))
+      if (!(await timingSafeEqual(query.get("key") ?? "", key)))
         return answer(webUrl, 403, "Key needed", keyWanted(query.has("key")));
       const visited = addressOf(request);
       if (!visited) return { status: 400, body: "The host header is missing or malformed." };
@@ -236,7 +233,8 @@ function createSetupPage(
     async complete(request: IncomingMessage, query: URLSearchParams): Promise<Answer> {
       const state = query.get("state") ?? "";
       // The state has to be known here and to this browser: otherwise another person's link could make them the owner of the bot.
-      if (!states.delete(state) || !same(cookieOf(request, cookie) ?? "", state))
+      const ofBrowser = parseCookies(request.headers.cookie ?? "", cookie)[cookie] ?? "";
+      if (!states.delete(state) || !(await timingSafeEqual(ofBrowser, state)))
         return failed(400, "This setup was not started in this browser, or it was started too long ago.");
       const code = query.get("code") ?? "";
       if (!/^[\w-]{1,200}$/.test(code)) return failed(400, "The code from GitHub is missing or malformed.");
@@ -252,6 +250,8 @@ function createSetupPage(
   };
 }
 
+const unreturned = "GitHub created the App but did not return its credentials.";
+
 async function convert(env: Env, code: string): Promise<StoredApp | { problem: string }> {
   const call = "POST /app-manifests/{code}/conversions";
   let answer: unknown;
@@ -261,16 +261,12 @@ async function convert(env: Env, code: string): Promise<StoredApp | { problem: s
     return { problem: `${errorLine(toAppError(error, call))}.` };
   }
   const { data } = Conversion.safeParse(answer);
-  if (!data) {
-    return {
-      problem: "GitHub created the App but did not return its credentials. Delete the App on GitHub.",
-    };
-  }
+  if (!data) return { problem: `${unreturned} Delete the App on GitHub.` };
   const { webUrl } = env.github;
-  if (!data.html_url.startsWith(`${webUrl}/`)) {
-    const problem = `GitHub says that the App is not at ${webUrl}, so its credentials were not stored. Delete the App on GitHub and correct GHE_HOST.`;
-    return { problem };
-  }
+  if (!data.html_url.startsWith(`${webUrl}/`))
+    return {
+      problem: `GitHub says that the App is not at ${webUrl}, so its credentials were not stored. Delete the App on GitHub and correct GHE_HOST.`,
+    };
   const { id, pem, webhook_secret, html_url, client_id, client_secret } = data;
   for (const secret of [pem, webhook_secret, client_secret])
     if (secret) registerSecret(secret, { keep: true });
@@ -582,8 +578,3 @@ const sheet: Answer = { status: 200, body: style, headers: { "content-type": "te
 const redirect = (location: string): Answer => ({ status: 302, body: "See there.", headers: { location } });
 /** The same answer as that of the server which starts next. */
 const gone: Answer = { status: 404, body: "Not found." };
-
-function same(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
-}

@@ -38,7 +38,7 @@ const Runs = z.strictObject({
 });
 
 /** Counted in the week in which a model was paid. */
-const Paid = z.strictObject({
+export const Paid = z.strictObject({
   turns: z.int(),
   prompt_tokens: z.int(),
   cached_tokens: z.int(),

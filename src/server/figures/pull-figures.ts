@@ -4,13 +4,14 @@ import type { Finding } from "../../core/finding.ts";
 import type { Ledger, PostedFinding } from "../../core/ledger/entry.ts";
 import type { PullRequest } from "../../pull/github/pull-request-api.ts";
 import type { PublishedFindings } from "../../pull/publish/publish-review.ts";
-import type { Figures, FindingFigure, PullFigures, PullKey } from "../queue/figures.ts";
+import type { Figures, FindingFigure, PullFigures } from "../queue/figures.ts";
 import type { ClaimedJob, RepositoryRef } from "../queue/job.ts";
 import { type JobLog, jobFields } from "../queue/run-job.ts";
+import type { Spender } from "../queue/usage.ts";
 
 type Counted = PullFigures["findings"][number];
 
-export const pullKey = ({ repository, pull }: { repository: RepositoryRef; pull: number }): PullKey => ({
+export const pullKey = ({ repository, pull }: { repository: RepositoryRef; pull: number }): Spender => ({
   installation: repository.installation,
   repository: repository.id,
   pull,
@@ -27,7 +28,7 @@ export async function countFindings(
 }
 
 export function figuresOfLedger(
-  key: PullKey,
+  key: Spender,
   pull: Pick<PullRequest, "state" | "closed">,
   { entries, state }: Pick<Ledger, "entries" | "state">,
 ): PullFigures {
@@ -50,7 +51,7 @@ export function figuresOfLedger(
 
 /** @param review with its comments, by the ids of their findings */
 export function figuresOfReview(
-  key: PullKey,
+  key: Spender,
   review: PublishedFindings & { comments: readonly PostedComment[] },
 ): PullFigures {
   const { entries } = review;

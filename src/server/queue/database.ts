@@ -10,7 +10,7 @@ export interface Result {
   changes: number;
 }
 
-/** Runs one statement of the SQL that both databases understand; parameters are written `:name`. */
+/** Runs one statement of the SQL that both databases understand; parameters are written `:name`, and one that is left out is null. */
 export type Run = (sql: string, parameters?: Parameters) => Promise<Result>;
 
 /** Runs a statement with those of the parameters that it has: SQLite refuses others. */

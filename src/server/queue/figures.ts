@@ -1,12 +1,6 @@
 import { z } from "zod";
 import { type Database, inBatches, type Run, readRows } from "./database.ts";
-import { weekOf } from "./usage.ts";
-
-export interface PullKey {
-  installation: number;
-  repository: number;
-  pull: number;
-}
+import { type Spender, weekOf } from "./usage.ts";
 
 /** A finding that people saw, without words. */
 export interface FindingFigure {
@@ -39,7 +33,7 @@ export interface FindingWords {
 }
 
 /** What is known now of a pull request and its findings. */
-export interface PullFigures extends PullKey {
+export interface PullFigures extends Spender {
   state: "open" | "closed" | "merged";
   /** Milliseconds since 1970; null while it is open. */
   closedAt: number | null;
@@ -133,7 +127,7 @@ const UncommentedRow = z.object({
 /** Figures of findings and pull requests: a derived copy of what GitHub shows. Every method resolves only when its effect is on disk. */
 export function createFigures(database: Database, now: () => number) {
   return {
-    async knows({ repository, pull }: PullKey): Promise<boolean> {
+    async knows({ repository, pull }: Spender): Promise<boolean> {
       return (await database.run(knowsPull, { repository, pull })).rows.length > 0;
     },
 
@@ -175,11 +169,9 @@ async function writePull(run: Run, figures: PullFigures, now: number): Promise<v
   await run(putPull, { ...of, installation, state, closedAt, week });
   for (const { figure, words } of findings) {
     const { dismissal, thumbs, ...row } = figure;
-    const people = { by: dismissal?.by ?? null, how: dismissal?.how ?? null };
-    const votes = { up: thumbs?.up ?? null, down: thumbs?.down ?? null };
     // What is first seen after the end was there before it.
     const at = Math.min(now, closedAt ?? now);
-    await run(putFinding, { ...of, installation, ...row, ...people, ...votes, at });
+    await run(putFinding, { ...of, installation, ...row, ...dismissal, ...thumbs, at });
     if (words) await run(putWords, { ...of, key: figure.key, ...words, now });
   }
   for (const id of deleted) await run(dismissDeleted, { ...of, id, now });

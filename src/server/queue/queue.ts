@@ -61,10 +61,11 @@ const running = `(SELECT installation, count(*) AS jobs FROM job WHERE state = '
 /** 1 for a run that published a review. Commands such as `/resolve` may end in one, too. */
 const isPublished = "CASE WHEN posted IS NOT NULL THEN 1 ELSE 0 END";
 
+const ofInstallation = "installation = :installation AND (repository = :repository OR :repository IS NULL)";
 const someEnded = "SELECT id FROM job WHERE ended_at < :before ORDER BY ended_at LIMIT 100";
 /** Without jobs that have no repository: a waiting purge job among them names the data that is still to delete. */
-const someToForget = `SELECT id FROM job WHERE state <> 'active' AND installation = :installation
-  AND repository IS NOT NULL AND (repository = :repository OR :repository IS NULL) ORDER BY priority, seq LIMIT 100`;
+const someToForget = `SELECT id FROM job WHERE state <> 'active' AND repository IS NOT NULL AND ${ofInstallation}
+  ORDER BY priority, seq LIMIT 100`;
 /** In small batches, because entries may be large. */
 const deleteEntriesOf = (jobs: string) =>
   `DELETE FROM trajectory WHERE number IN (SELECT number FROM trajectory WHERE job_id IN (${jobs}) LIMIT 10)`;
@@ -147,16 +148,13 @@ const statements = {
     AND (state IN ('waiting', 'active') OR outcome = 'done') LIMIT 1`,
   forgetEntries: deleteEntriesOf(someToForget),
   forgetJobs: `DELETE FROM job WHERE id IN (${someToForget})`,
-  forgetSpending: `DELETE FROM spending WHERE installation = :installation
-    AND (repository = :repository OR :repository IS NULL)`,
-  forgetTally: `DELETE FROM tally WHERE installation = :installation
-    AND (repository = :repository OR :repository IS NULL)`,
+  forgetSpending: `DELETE FROM spending WHERE ${ofInstallation}`,
+  forgetTally: `DELETE FROM tally WHERE ${ofInstallation}`,
   forgetRepositories:
     "DELETE FROM repository WHERE installation = :installation AND (id = :repository OR :repository IS NULL)",
   forgetClaims: "DELETE FROM last_claim WHERE installation = :installation",
   // Without jobs that have no repository: the purge job itself is one.
-  running: `SELECT count(*) AS jobs FROM job WHERE state = 'active' AND installation = :installation
-    AND repository IS NOT NULL AND (repository = :repository OR :repository IS NULL)`,
+  running: `SELECT count(*) AS jobs FROM job WHERE state = 'active' AND repository IS NOT NULL AND ${ofInstallation}`,
   check: "INSERT INTO pulse (id, at) VALUES (1, :now) ON CONFLICT (id) DO UPDATE SET at = excluded.at",
   countByState: "SELECT state, count(*) AS jobs FROM job GROUP BY state",
   oldestThatMayRun: `SELECT min(CASE candidate.state WHEN 'active' THEN candidate.lease_until ELSE candidate.run_after END)
@@ -345,7 +343,7 @@ export class Queue {
   async showWorker(worker: LivingWorker): Promise<void> {
     const now = this.#now();
     await this.#database.run(statements.showWorker, { ...worker, now });
-    await this.#database.run(statements.hideWorkers, { name: null, before: now - longestSilenceMs });
+    await this.#database.run(statements.hideWorkers, { before: now - longestSilenceMs });
   }
 
   async hideWorker(name: string): Promise<void> {
@@ -493,12 +491,7 @@ function runOf(task: Task, { kind: outcome, reason, figures }: JobOutcome): Para
     by: askedBy(task),
     outcome,
     reason: outcome === "skipped" || outcome === "superseded" ? reason : null,
-    head: figures?.head ?? null,
-    hunksTotal: figures?.hunksTotal ?? null,
-    hunksServed: figures?.hunksServed ?? null,
-    isComplete: figures ? Number(figures.isComplete) : null,
-    findings: figures?.findings ?? null,
-    posted: figures?.posted ?? null,
+    ...(figures && { ...figures, isComplete: Number(figures.isComplete) }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { TrajectoryEntry } from "../../agent/record/trajectory.ts";
+import { unlessAborted } from "../../core/async.ts";
 import { AppError, type ErrorCode, errorLine, publicLine } from "../../core/errors.ts";
 import { isAvailable, type RetryOptions, retryWhileUnavailable } from "./database.ts";
 import { type ClaimedJob, type JobOutcome, maxAttempts, taskFields } from "./job.ts";
@@ -54,12 +55,18 @@ interface Clock {
   random: () => number;
 }
 
-interface JobRun extends Clock {
+/** What a worker does with its jobs. */
+export interface JobWork {
   queue: Queue;
+  /** Does the job. If it rejects with a retryable AppError, the job is tried again, after the error's `retryAfterMs` if it has one. */
   handle: (job: ClaimedJob, tools: JobTools) => Promise<JobOutcome>;
+  /** Tells people that a job failed for good. Runs before the failure is stored. */
   giveUp?: (job: ClaimedJob, error: unknown, tools: JobTools) => Promise<void>;
   watch?: JobWatch;
   log: JobLog;
+}
+
+interface JobRun extends Clock, JobWork {
   leaseMs: number;
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** The worker stops: abort the handler and hand the job back. */
@@ -93,7 +100,7 @@ async function runUnderLease(job: ClaimedJob, run: JobRun): Promise<JobEnd> {
   run.stop.addEventListener("abort", onStop, { signal: ended.signal });
   const heartbeats = keepLease(lease, run, ended.signal);
   const unsubscribe = run.onNews(() => void lease.checkHead());
-  const inGrace = <T>(work: Promise<T>) => Promise.race([work, graceEnds(run.graceOver, ended.signal)]);
+  const inGrace = <T>(work: Promise<T>) => unlessAborted(work, run.graceOver, lateEnd);
   try {
     const result = await inGrace(attempt(job, run, lease)).catch((error: unknown) => ({ error }));
     lease.handlerEnded();
@@ -132,13 +139,7 @@ async function keepLease(lease: Lease, run: JobRun, ended: AbortSignal): Promise
   }
 }
 
-function graceEnds(graceOver: AbortSignal, ended: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const over = () => reject(new AppError("aborted", "it did not end in time", { retryable: true }));
-  if (graceOver.aborted) over();
-  graceOver.addEventListener("abort", over, { signal: ended });
-  return promise;
-}
+const lateEnd = () => new AppError("aborted", "it did not end in time", { retryable: true });
 
 type HandlerResult = { outcome: JobOutcome } | { error: unknown };
 

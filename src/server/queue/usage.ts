@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Usage } from "../../agent/llm/model.ts";
 import { type Database, type RetryOptions, readRows, retryWhileUnavailable } from "./database.ts";
 import { addUp } from "./schema.ts";
 
@@ -15,15 +16,10 @@ export interface Payer extends Spender {
   job: string;
 }
 
-export interface PaidTurn {
+export interface PaidTurn
+  extends Pick<Usage, "promptTokens" | "cachedTokens" | "completionTokens" | "costUsd"> {
   /** The model's name. */
   model: string;
-  promptTokens: number;
-  /** The part of `promptTokens` that the provider had cached. */
-  cachedTokens: number;
-  completionTokens: number;
-  /** In US dollars; null if the price is unknown. */
-  costUsd: number | null;
 }
 
 export type Spending = ReturnType<typeof createSpending>;
@@ -86,10 +82,7 @@ export function createSpending(database: Database) {
     async spentOn(period: string, scope: SpendingScope): Promise<{ tokens: number; costUsd: number }> {
       const isMonth = period.length === "2026-11".length;
       const [first, last] = isMonth ? [`${period}-01`, `${period}-31`] : [period, period];
-      const { installation } = scope;
-      const { repository, pull } = "pull" in scope ? scope : { repository: null, pull: null };
-      const of = { first, last, installation, repository, pull };
-      const [sum] = await readRows(database.run, SpentRow, sumOfDays, of);
+      const [sum] = await readRows(database.run, SpentRow, sumOfDays, { first, last, ...scope });
       return sum ?? { tokens: 0, costUsd: 0 };
     },
   };

@@ -2,21 +2,13 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { errorLine } from "../../core/errors.ts";
 import { sleepUnlessAborted } from "./database.ts";
-import type { ClaimedJob, JobOutcome, Lane } from "./job.ts";
-import type { Queue } from "./queue.ts";
-import { type JobLog, type JobTools, type JobWatch, runJob } from "./run-job.ts";
+import type { ClaimedJob, Lane } from "./job.ts";
+import { type JobWork, runJob } from "./run-job.ts";
 
-export interface WorkerOptions {
-  queue: Queue;
-  /** Does the job. If it rejects with a retryable AppError, the job is tried again, after the error's `retryAfterMs` if it has one. */
-  handle: (job: ClaimedJob, tools: JobTools) => Promise<JobOutcome>;
-  /** Tells people that a job failed for good. Runs before the failure is stored. */
-  giveUp?: (job: ClaimedJob, error: unknown, tools: JobTools) => Promise<void>;
-  watch?: JobWatch;
+export interface WorkerOptions extends JobWork {
   concurrency: number;
   /** Of Hunkwise, for the page that shows the workers. */
   version?: string;
-  log: JobLog;
   /** How long a dead worker's job waits for the next worker. A heartbeat is sent every third of it. Default 30 s. */
   leaseMs?: number;
   /** How long ended jobs are kept. Default 30 days. */

@@ -1,4 +1,4 @@
-import { AppError } from "../../../core/errors.ts";
+import { nullIfTooLarge } from "../../../core/errors.ts";
 import type { ProofTest } from "../../../core/finding.ts";
 import { commitMessage } from "../../../pull/publish/fix-texts.ts";
 import { changedPaths, commitDiff, commitFiles, filesAt } from "../../../repo/git/commits.ts";
@@ -87,7 +87,7 @@ async function editsOf(unchecked: UncheckedFix): Promise<FileEdit[] | null> {
   const edits = [...unchecked.fix.edits, ...addedTests(unchecked)];
   // Skips the lookup of files that will be refused for their path or number.
   const paths = edits.length > most.files ? [] : edits.map(({ path }) => path).filter(isPlainPath);
-  const before = await unlessTooLarge(filesOf(place, paths, signal));
+  const before = await filesOf(place, paths, signal).catch(nullIfTooLarge);
   if (before === null) return null;
   return edits.flatMap(({ path, after }): FileEdit[] => {
     const old = before.get(path) ?? null;
@@ -112,15 +112,6 @@ function addedTests({ fix: { edits, repairs }, testOf }: UncheckedFix): FixResul
 
 const isFixed = ({ repaired, check }: Repair) => repaired && check?.state !== "present";
 
-async function unlessTooLarge<Read>(read: Promise<Read>): Promise<Read | null> {
-  try {
-    return await read;
-  } catch (error) {
-    if (error instanceof AppError && error.code === "too_large") return null;
-    throw error;
-  }
-}
-
 const filesOf = (place: RevisionPlace, paths: readonly string[], signal: AbortSignal) =>
   filesAt({ ...repositoryOf(place), commit: place.shas.head, paths, maxBytes: MAX_FILE_BYTES, signal });
 
@@ -144,21 +135,15 @@ export async function changesTo(commit: string, { place, signal }: Committed) {
   const { head, mergeBase } = place.shas;
   const paths = await changedPaths({ ...repositoryOf(place), from: head, to: commit, signal });
   const at = { ...repositoryOf(place), signal };
-  const shown = (path: string) =>
-    commitDiff({ ...at, from: mergeBase, to: head, contextLines: 3, path, maxBytes: MAX_SHOWN_BYTES });
+  const diffOf = (path: string, of: { from: string; to: string; contextLines: number; maxBytes: number }) =>
+    commitDiff({ ...at, ...of, path });
+  const shown = { from: mergeBase, to: head, contextLines: 3, maxBytes: MAX_SHOWN_BYTES };
   const texts = await filesOf(place, paths, signal);
   return Promise.all(
     paths.map(async (path) => ({
       path,
-      fix: await commitDiff({
-        ...at,
-        from: head,
-        to: commit,
-        contextLines: 0,
-        path,
-        maxBytes: MAX_PATCH_BYTES,
-      }),
-      change: (await unlessTooLarge(shown(path))) ?? "",
+      fix: await diffOf(path, { from: head, to: commit, contextLines: 0, maxBytes: MAX_PATCH_BYTES }),
+      change: (await diffOf(path, shown).catch(nullIfTooLarge)) ?? "",
       text: texts.get(path)?.bytes.toString("utf8") ?? "",
     })),
   );
