@@ -7,7 +7,7 @@ import { type Act, askedJob } from "../server/queue/job.ts";
 import type { Queue } from "../server/queue/queue.ts";
 import { type Html, type HtmlPart, html, layout, type SectionPath } from "./html.ts";
 import { address } from "./parts.ts";
-import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
+import { type PagesEnv, type VisibleRepository, visibleTo } from "./viewer.ts";
 
 /*
  * What people can do on the pages. A form stores a job and nothing else: the worker asks GitHub again whether the person may write. That a form
@@ -72,11 +72,6 @@ export const pullForm = ({ mayWrite }: VisibleRepository, id: string): HtmlPart 
 </form>
 <p class="note">As the commands <code>/review</code>, <code>/review full</code>, <code>/pause</code> and <code>/resume</code> in a comment, with
 the same limits. The pull request will show your name.</p>`;
-
-export const visibleTo = (
-  { repositories }: Viewer,
-  id: number | null | undefined,
-): VisibleRepository | undefined => repositories.find((one) => one.id === id);
 
 /** A page that says why nothing was done. */
 export function refuse(

@@ -5,16 +5,7 @@ import { redactText } from "../core/secrets/redact.ts";
 import { type Run, readRows } from "../server/queue/database.ts";
 import { mostReason } from "../server/queue/job.ts";
 import { idsIn } from "../server/queue/reader.ts";
-import {
-  type DoAct,
-  doneNotice,
-  incomplete,
-  readOnly,
-  refuse,
-  Sent,
-  sentOnce,
-  visibleTo,
-} from "./actions.ts";
+import { type DoAct, doneNotice, incomplete, readOnly, refuse, Sent, sentOnce } from "./actions.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
 import { between, conditions, Day, listRoutes, Paging, type Selection, type Table, Text } from "./listing.ts";
 import {
@@ -44,6 +35,7 @@ import {
   type Viewer,
   type VisibleRepository,
   visibleIds,
+  visibleTo,
 } from "./viewer.ts";
 
 export const stateTones: Readonly<Record<string, Tone>> = {

@@ -20,16 +20,7 @@ import {
   weeksSince,
 } from "../server/figures/insights.ts";
 import { type Run, readRows } from "../server/queue/database.ts";
-import {
-  type DoAct,
-  doneNotice,
-  incomplete,
-  readOnly,
-  refuse,
-  Sent,
-  sentOnce,
-  visibleTo,
-} from "./actions.ts";
+import { type DoAct, doneNotice, incomplete, readOnly, refuse, Sent, sentOnce } from "./actions.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
 import {
   address,
@@ -46,7 +37,14 @@ import {
   table,
 } from "./parts.ts";
 import type { PageDeps } from "./reviews.ts";
-import { fullName, type PagesEnv, scopeOf, type Viewer, type VisibleRepository } from "./viewer.ts";
+import {
+  fullName,
+  type PagesEnv,
+  scopeOf,
+  type Viewer,
+  type VisibleRepository,
+  visibleTo,
+} from "./viewer.ts";
 
 const periods = [
   { days: 7, name: "this week and the last" },

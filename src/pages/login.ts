@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { deleteCookie, getCookie, getSignedCookie, setCookie, setSignedCookie } from "hono/cookie";
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { AppError, errorLine } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
@@ -42,7 +43,7 @@ export const forgetSession = (context: Context) => deleteCookie(context, cookies
 
 export function login({ client, live, log, now }: LoginOptions): Hono {
   const key = randomBytes(32);
-  const used = new Set<string>();
+  const used = new LRUCache<string, true>({ max: mostUsed });
   const verifierOf = ({ state }: Begun) => createHmac("sha256", key).update(state).digest("base64url");
 
   /** The log-in that this browser began; each state counts once. */
@@ -54,9 +55,7 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
     if (begun.state !== context.req.query("state")) return undefined;
     deleteCookie(context, cookies.login, attributes);
     if (begun.expiresAt <= now() || used.has(begun.state)) return undefined;
-    used.add(begun.state);
-    const [oldest] = used;
-    if (used.size > mostUsed && oldest !== undefined) used.delete(oldest);
+    used.set(begun.state, true);
     return begun;
   }
 

@@ -195,10 +195,10 @@ export function servePages(app: Hono<PagesEnv>): Handler {
 }
 
 function requestOf(request: IncomingMessage, url: URL, method: string, body: Buffer | null): Request {
-  const given = new Headers();
-  for (const [name, values] of Object.entries(request.headersDistinct))
-    for (const value of values ?? []) given.append(name, value);
-  return new Request(url, { method, headers: given, ...(body && { body: new Uint8Array(body) }) });
+  const headers = Object.entries(request.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  return new Request(url, { method, headers, ...(body && { body: new Uint8Array(body) }) });
 }
 
 async function answerOf(response: Response): Promise<Answer> {

@@ -18,7 +18,7 @@ import { parseTask } from "../server/queue/job.ts";
 import { readRecord } from "../server/queue/runs.ts";
 import { type Asked, type ResultSummary, type RunSummary, summaryOf } from "../server/records/run-summary.ts";
 import { whyStopped } from "../tasks/shapes/review-result.ts";
-import { doneNotice, pullForm, visibleTo } from "./actions.ts";
+import { doneNotice, pullForm } from "./actions.ts";
 import { findingPath, severityTones, stateTones } from "./findings.ts";
 import { type Html, type HtmlPart, html, layout } from "./html.ts";
 import {
@@ -38,7 +38,7 @@ import {
   timeOf,
 } from "./parts.ts";
 import { coverageWords, type PageDeps, RunRow, requestWords, timesOf, tones } from "./reviews.ts";
-import { fullName, type PagesEnv, type Viewer, type VisibleRepository } from "./viewer.ts";
+import { fullName, type PagesEnv, type Viewer, type VisibleRepository, visibleTo } from "./viewer.ts";
 
 interface ReviewDeps extends PageDeps {
   /** How long records are kept, in milliseconds. */

@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { resolve } from "node:path";
 import { timingSafeEqual } from "hono/utils/buffer";
 import { parse as parseCookies } from "hono/utils/cookie";
+import { LRUCache } from "lru-cache";
 import { parse } from "yaml";
 import { z } from "zod";
 import type { Env } from "../config/env.ts";
@@ -183,7 +184,7 @@ function createSetupPage(
   readReport: () => ModelReport | null,
   onConfigured: () => void,
 ) {
-  const states = new Set<string>();
+  const states = new LRUCache<string, true>({ max: mostStates });
   const { webUrl } = env.github;
 
   function save(app: StoredApp): Answer {
@@ -206,9 +207,7 @@ function createSetupPage(
 
   function newState(): string {
     const state = randomBytes(18).toString("base64url");
-    states.add(state);
-    const [oldest] = states;
-    if (states.size > mostStates && oldest) states.delete(oldest);
+    states.set(state, true);
     return state;
   }
 

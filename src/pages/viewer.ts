@@ -20,6 +20,12 @@ export interface Viewer {
   repositories: readonly VisibleRepository[];
 }
 
+/** The repository with this id, if GitHub shows it to the viewer. */
+export const visibleTo = (
+  { repositories }: Viewer,
+  id: number | null | undefined,
+): VisibleRepository | undefined => repositories.find((one) => one.id === id);
+
 /** The ids of the repositories that GitHub shows to a viewer, as the parameter of {@link idsIn}. */
 export const visibleIds = ({ repositories }: Viewer): string => idList(repositories.map(({ id }) => id));
 

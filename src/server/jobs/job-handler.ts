@@ -9,15 +9,7 @@ import { currentLedger } from "../../pull/publish/existing.ts";
 import type { ClaimedJob, JobOutcome, Task } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { closeEarlierChecks, type FoundPull, isRefusal, triggerFor } from "./attempts.ts";
-import {
-  answerFailure,
-  commandContext,
-  dryRun,
-  dryRunContext,
-  runAct,
-  runCommand,
-  runReply,
-} from "./commands/dispatch.ts";
+import { answerFailure, dryRun, runAct, runCommand, runReply } from "./commands/dispatch.ts";
 import { announceEnd } from "./events.ts";
 import { withFence } from "./fenced.ts";
 import type { JobDependencies, UnopenedDependencies } from "./job-dependencies.ts";
@@ -94,7 +86,12 @@ async function giveUp(
       { job, head: opened?.head ?? task.headSha, reason: publicLine(error) },
       deps,
     );
-  if (!isReview && opened === undefined) return answerRequester(job, publicLine(error), tools, deps);
+  if (!isReview && opened === undefined) {
+    // A reply does not need an answer, and the pages show how an act ended.
+    if (task.kind === "command" || task.kind === "review")
+      await answerFailure({ ...job, task }, publicLine(error), tools, deps);
+    return;
+  }
   const api = await deps.github.pull(task.repository, task.pull, tools.signal);
   const found = await findPull(task, opened, api);
   await closeEarlierChecks(recorded, found, api, warn);
@@ -102,16 +99,6 @@ async function giveUp(
   const update = failedConclusion(error, await heldOn(found, api, { task, tools, deps }));
   const problem = await concludeAtOnce(api, found.pull, found.trigger, update);
   if (problem) warn(problem);
-}
-
-/** A reply does not need an answer, and the pages show how an act ended. */
-async function answerRequester(job: ClaimedJob, reason: string, tools: JobTools, deps: JobDependencies) {
-  const { task } = job;
-  if (task.kind === "command")
-    await answerFailure(await commandContext({ ...job, task }, tools, deps), reason);
-  if (task.kind !== "review") return;
-  const context = await dryRunContext({ ...job, task }, tools, deps);
-  if (context) await answerFailure(context, reason);
 }
 
 interface GivenUp {

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { AppError, errorLine } from "../../core/errors.ts";
@@ -150,15 +151,11 @@ async function answerOf(handler: Handler, request: IncomingMessage, log: Logger)
 }
 
 async function bind(server: Server, { host, port, log, variable }: ListenOptions): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
-  server.listen({ port, ...(host ? { host } : {}) }, resolve);
   try {
-    await promise;
+    await once(server.listen({ port, ...(host && { host }) }), "listening");
   } catch (error) {
     throw unusable(error, host, port, variable ?? "PORT");
   }
-  server.off("error", reject);
   server.on("error", (error) => log.error({ err: error }, "The web server failed"));
   return (server.address() as AddressInfo).port;
 }
@@ -174,10 +171,7 @@ const unusable = (cause: unknown, host: string | null, port: number, variable: s
   );
 
 async function shut(server: Server, graceMs: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
-  server.closeIdleConnections();
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
-  await promise;
+  await once(server.close(), "close");
   clearTimeout(timer);
 }

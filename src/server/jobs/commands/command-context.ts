@@ -31,10 +31,10 @@ import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig } from "../load-config.ts";
 import { reviewPull } from "../review-pull.ts";
 
+type CommentTask = CommandTask | ReplyTask | ReviewTask;
+
 /** What a person asks of us, wherever they do. */
-export interface AskedContext<
-  T extends CommandTask | ReplyTask | ReviewTask | ActTask = CommandTask | ReplyTask | ReviewTask | ActTask,
-> {
+export interface AskedContext<T extends CommentTask | ActTask = CommentTask | ActTask> {
   job: ClaimedJob & { task: T };
   /** The person's login. */
   by: string;
@@ -44,9 +44,7 @@ export interface AskedContext<
 }
 
 /** A comment that asks us for something. */
-export interface CommandContext<
-  T extends CommandTask | ReplyTask | ReviewTask = CommandTask | ReplyTask | ReviewTask,
-> extends AskedContext<T> {
+export interface CommandContext<T extends CommentTask = CommentTask> extends AskedContext<T> {
   comment: CommentRef;
 }
 

@@ -3,7 +3,7 @@ import { isOpenFinding } from "../../../core/ledger/entry.ts";
 import { formatMarker } from "../../../core/ledger/marker.ts";
 import type { Pause } from "../../../core/ledger/state.ts";
 import { withoutSecrets } from "../../../core/secrets/redact.ts";
-import type { CommentRef, PullRequest } from "../../../pull/github/pull-request-api.ts";
+import type { PullRequest } from "../../../pull/github/pull-request-api.ts";
 import { isSamePerson } from "../../../pull/ledger/authority.ts";
 import { asks, dismisses } from "../../../pull/ledger/reply-words.ts";
 import { commandRules, renderCommandTable, renderDryRun } from "../../../pull/publish/command-answers.ts";
@@ -60,7 +60,7 @@ export async function runCommand(
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<JobOutcome> {
-  const context = await commandContext(job, tools, deps);
+  const context = await contextOf(job, job.task.requestedBy, tools, deps);
   const { command } = job.task;
   if (!(await mayWrite(context))) {
     if (command.name === "ask") return answerAuthor(context, command.question);
@@ -93,31 +93,27 @@ export async function runCommand(
 
 const endsInReview = new Set<CommandTask["command"]["name"]>(["resume", "resolve", "fix"]);
 
-export async function commandContext(
-  job: CommandJob,
-  tools: JobTools,
-  deps: JobDependencies,
-): Promise<CommandContext<CommandTask>> {
-  const { commentId, thread, requestedBy } = job.task;
-  return contextOf(job, { id: commentId, thread }, requestedBy, tools, deps);
-}
-
-async function contextOf<T extends CommandTask | ReplyTask | ReviewTask>(
+async function contextOf<T extends CommandContext["job"]["task"] & { commentId: number }>(
   job: ClaimedJob & { task: T },
-  comment: CommentRef,
   by: string,
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<CommandContext<T>> {
-  const { repository, pull } = job.task;
+  const { repository, pull, commentId: id, thread } = job.task;
   const api = await deps.github.pull(repository, pull, tools.signal);
-  return { job, comment, by, api, tools, deps };
+  return { job, comment: { id, thread }, by, api, tools, deps };
 }
 
-/** Answers why the command failed; people without write access get no answer. */
-export async function answerFailure(context: CommandContext, reason: string): Promise<JobOutcome> {
-  if (!(await mayWrite(context))) return { kind: "skipped", reason: `${context.by} has no write access` };
-  return answered(context, `This failed: ${untrustedLine(reason, 600)}.`, "answered with the failure");
+/** Answers the person who asked for a command or a dry run in a comment why it failed; people without write access get no answer. */
+export async function answerFailure(
+  job: ClaimedJob & { task: CommandTask | ReviewTask },
+  reason: string,
+  tools: JobTools,
+  deps: JobDependencies,
+): Promise<void> {
+  const context = await askedContext(job, tools, deps);
+  if (context && (await mayWrite(context)))
+    await answered(context, `This failed: ${untrustedLine(reason, 600)}.`, "answered with the failure");
 }
 
 /** With a configuration that is refused, no optional command is on. */
@@ -138,9 +134,9 @@ type ReplyJob = ClaimedJob & { task: ReplyTask };
 
 /** A dismissal by a writer starts a review, and a question of a writer or the author in a thread of ours is answered. */
 export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
-  const { commentId, thread, author: by, body } = job.task;
+  const { thread, author: by, body } = job.task;
   if (isBot(by)) return { kind: "skipped", reason: `${by} is a bot` };
-  const context = await contextOf(job, { id: commentId, thread }, by, tools, deps);
+  const context = await contextOf(job, by, tools, deps);
   const { api } = context;
   if ((await api.isOwnReviewComment(thread)) !== true)
     return { kind: "done", reason: "the thread is not ours" };
@@ -171,7 +167,7 @@ const isAuthor = ({ author }: PullRequest, login: string) => author.toLowerCase(
 
 /** Reviews the whole change and shows the result in one comment, without a review, a summary or a check run. */
 export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
-  const context = await dryRunContext(job, tools, deps);
+  const context = await askedContext(job, tools, deps);
   if (context === null) return { kind: "skipped", reason: "no one requested it" };
   if (!(await mayWrite(context))) return { kind: "skipped", reason: `${context.by} has no write access` };
   await react(context);
@@ -192,14 +188,14 @@ export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependenc
 }
 
 /** Null for a dry run that no person asked for in a comment. */
-export async function dryRunContext(
-  job: ReviewJob,
+async function askedContext(
+  job: ClaimedJob & { task: CommandTask | ReviewTask },
   tools: JobTools,
   deps: JobDependencies,
-): Promise<CommandContext<ReviewTask> | null> {
-  const { commentId, thread, requestedBy } = job.task;
+) {
+  const { commentId, requestedBy } = job.task;
   if (commentId === null || requestedBy === null) return null;
-  return contextOf(job, { id: commentId, thread }, requestedBy, tools, deps);
+  return contextOf({ ...job, task: { ...job.task, commentId } }, requestedBy, tools, deps);
 }
 
 type ActContext = AskedContext<ActTask>;
