@@ -89,12 +89,7 @@ export function insights({ run, now }: Pick<PageDeps, "run" | "now">, doAct?: Do
       const found = often_dismissed.find((one) => one.dimension === dimension && one.value === value);
       const pull = found && (await newestDismissed(run, repository.id, { dimension, value }));
       if (!found || !pull || demotionOf(found).lines === null)
-        return refuse(
-          context,
-          409,
-          "/insights",
-          "The figures do not say any more that people dismiss these again and again.",
-        );
+        return refuse(context, 409, "/insights", noHabit);
       const { dismissed, findings } = found;
       const act = { name: "demote" as const, dimension, value, dismissed, findings };
       return doAct(context, { act, form, repository, pull, back: "/insights", section: "/insights" });
@@ -109,6 +104,8 @@ export function insights({ run, now }: Pick<PageDeps, "run" | "now">, doAct?: Do
       });
     });
 }
+
+const noHabit = "The figures do not say any more that people dismiss these again and again.";
 
 const ProposeForm = Sent.extend({
   repository: z.coerce.number().pipe(z.int()),
@@ -182,17 +179,11 @@ interface Lists {
 
 function listsBehind({ period, weeks }: Pick<Insights, "period" | "weeks">, { repository }: Query): Lists {
   const of = (part: { repository: string; from: string; to: string }): Lists => {
-    const sunday = new Date(Date.parse(part.to) + 6 * 86_400_000).toISOString().slice(0, 10);
+    const { repository, from, to } = part;
+    const sunday = new Date(Date.parse(to) + 6 * 86_400_000).toISOString().slice(0, 10);
     return {
-      runs: (filter) =>
-        address("/reviews", { repository: part.repository, from: part.from, to: sunday, ...filter }),
-      findings: (filter) =>
-        address("/findings", {
-          repository: part.repository,
-          closed_from: part.from,
-          closed_to: part.to,
-          ...filter,
-        }),
+      runs: (filter) => address("/reviews", { repository, from, to: sunday, ...filter }),
+      findings: (filter) => address("/findings", { repository, closed_from: from, closed_to: to, ...filter }),
       within: (smaller) => of({ ...part, ...smaller }),
     };
   };
@@ -249,16 +240,13 @@ function cards({ totals, times }: Insights, lists: Lists): Html {
       value: `${thousands(totals.thumbs_up)} up`,
       note: `${thousands(totals.thumbs_down)} down`,
     },
-    ...(times
-      ? [
-          {
-            name: "Time of a review",
-            value: span(times.running.median_ms),
-            note: `the middle value; 90% took at most ${span(times.running.p90_ms)}. It waited ${span(times.waiting.median_ms)} before`,
-          },
-        ]
-      : []),
   ];
+  if (times)
+    all.push({
+      name: "Time of a review",
+      value: span(times.running.median_ms),
+      note: `the middle value; 90% took at most ${span(times.running.p90_ms)}. It waited ${span(times.waiting.median_ms)} before`,
+    });
   return html`<ul class="cards">${all.map(({ name, value, note }) => html`<li class="card">${name}<strong>${value}</strong><span class="dim">${note}</span></li>`)}</ul>`;
 }
 
@@ -413,12 +401,10 @@ function breakdown({ by }: Insights, dimension: Dimension, query: Query, lists: 
   const rows = by[dimension];
   if (rows.length === 0) return html``;
   const caption = byKind(kinds[dimension]);
+  const ofValue = ({ value }: (typeof rows)[number]) => ({ [dimension]: value });
   const columns: Column<(typeof rows)[number]>[] = [
     head(kinds[dimension], ({ value }) => shown(value === "" ? "none" : value)),
-    ...outcomes<(typeof rows)[number]>(
-      () => lists,
-      ({ value }) => ({ [dimension]: value }),
-    ),
+    ...outcomes<(typeof rows)[number]>(() => lists, ofValue),
   ];
   return html`<h2>${caption}</h2>
 ${table(caption, columns, rows, { isUnderHeading: true })}

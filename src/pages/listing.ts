@@ -126,10 +126,7 @@ function pageOfRepositories(reading: Reading, ids: readonly number[]) {
   return {
     page: page === "" ? "" : `SELECT * FROM (${page}) AS parts ORDER BY ${order} LIMIT :limit`,
     order,
-    parameters: {
-      ...parameters,
-      ...Object.fromEntries(ids.map((id, index) => [`repository${index}`, id])),
-    },
+    parameters: { ...parameters, ...Object.fromEntries(ids.map((id, index) => [`repository${index}`, id])) },
   };
 }
 
@@ -137,11 +134,8 @@ function pageOfRepositories(reading: Reading, ids: readonly number[]) {
 function pageOfAll(reading: Reading, ids: readonly number[] | null, scanned: number) {
   const { from, order, parameters } = rowsOf(reading);
   const { indexed, filters } = reading.selection;
-  const conditions = [
-    ...filters,
-    ...indexed,
-    ids === null ? "1 = 1" : `repository IN (${idsIn("among")})`,
-  ].join(" AND ");
+  const among = ids === null ? "1 = 1" : `repository IN (${idsIn("among")})`;
+  const conditions = [...filters, ...indexed, among].join(" AND ");
   return {
     page: `SELECT * FROM (${from} ORDER BY ${order} LIMIT :scanned) AS scanned WHERE ${conditions} ORDER BY ${order} LIMIT :limit`,
     order,

@@ -86,17 +86,10 @@ export function createPages(options: PagesOptions): Pages {
   app.use(fewAtOnce());
   for (const route of routes) app.route("/", route);
 
-  app.notFound((context) =>
-    context.html(
-      layout({
-        title: "Not found",
-        viewer: context.var.viewer ?? null,
-        section: null,
-        body: html`<p>There is no such page, or GitHub does not let you see what it is about.</p>`,
-      }),
-      404,
-    ),
-  );
+  app.notFound((context) => {
+    const viewer = context.var.viewer ?? null;
+    return context.html(layout({ title: "Not found", viewer, section: null, body: noSuchPage }), 404);
+  });
   app.onError((error, context) => {
     if (error instanceof HTTPException)
       return context.html(
@@ -140,6 +133,7 @@ function fewAtOnce(): MiddlewareHandler<PagesEnv> {
   };
 }
 
+const noSuchPage = html`<p>There is no such page, or GitHub does not let you see what it is about.</p>`;
 const logOut = html`<form method="post" action="/logout"><button>Log out</button></form>`;
 
 const nothingToSee = ({ login }: Viewer) =>
@@ -176,11 +170,8 @@ export function servePages(app: Hono<PagesEnv>): Handler {
     const { method = "GET" } = request;
     if (method !== "GET" && method !== "HEAD" && method !== "POST")
       throw new Refusal(405, "Use GET or POST.", { allow: "GET, HEAD, POST" });
-    if (
-      method === "POST" &&
-      request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase() !== formType
-    )
-      throw new Refusal(415, "Send a form.");
+    const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
+    if (method === "POST" && type !== formType) throw new Refusal(415, "Send a form.");
     const body = method === "POST" ? await readBody(request) : null;
     return answerOf(await app.fetch(requestOf(request, url, method, body)));
   }

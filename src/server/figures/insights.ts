@@ -270,10 +270,9 @@ export const tokensOf = ({
 export const breakdowns = ["repository", "week", "severity", "category", "rule", "source", "model"] as const;
 export type Breakdown = (typeof breakdowns)[number];
 
-export function rowsBy(
-  insights: Insights,
-  by: Breakdown,
-): { name: string; numbers: Record<string, number> }[] {
+type NamedNumbers = { name: string; numbers: Record<string, number> };
+
+export function rowsBy(insights: Insights, by: Breakdown): NamedNumbers[] {
   switch (by) {
     case "repository":
       return insights.repositories.map(({ id: _, name, ...numbers }) => ({ name, numbers }));
@@ -282,10 +281,7 @@ export function rowsBy(
     case "model":
       return insights.models.map(({ model: name, ...numbers }) => ({ name, numbers }));
     default:
-      return insights.by[by].map(({ value: name, ...numbers }) => ({
-        name: name || "none",
-        numbers,
-      }));
+      return insights.by[by].map(({ value, ...numbers }) => ({ name: value || "none", numbers }));
   }
 }
 

@@ -30,10 +30,8 @@ export function createCheckoutPull(
     const { owner, name, id } = repository;
     const url = `${webUrl}/${owner}/${name}.git`;
     return disk.using(async () => {
-      const mirror = await Mirror.open(
-        { gitPath, dataFolder, repository: { host, id }, url, network },
-        signal,
-      );
+      const place = { gitPath, dataFolder, repository: { host, id }, url, network };
+      const mirror = await Mirror.open(place, signal);
       return checkout({
         mirror,
         head: { sha: pull.headSha, ref: `refs/pull/${pull.number}/head` },

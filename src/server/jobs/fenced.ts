@@ -26,10 +26,8 @@ export async function withFence<T>(
   const record = (written: Written) =>
     tools.record({ kind: "wrote", ...written }).catch((err: unknown) => {
       // Another worker finds the write by its marker: the job must not fail because of the record.
-      deps.log.warn(
-        { ...jobFields(job), err, ...written },
-        `A write to GitHub is not on record: ${errorLine(err)}`,
-      );
+      const fields = { ...jobFields(job), err, ...written };
+      deps.log.warn(fields, `A write to GitHub is not on record: ${errorLine(err)}`);
     });
   const { signal } = tools;
   let hasWritten = false;

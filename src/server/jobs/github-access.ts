@@ -84,12 +84,8 @@ export function createGitHubAccess(options: GitHubAccessOptions): { openJob: Ope
     organization: () => organizationToken(mintToken),
     artifacts: artifactsToken(mintToken),
   };
-  const writing = createWritingTokens({
-    mintToken,
-    granted,
-    now,
-    endToken: (token) => endToken(token, { apiUrl, userAgent }),
-  });
+  const end = (token: string) => endToken(token, { apiUrl, userAgent });
+  const writing = createWritingTokens({ mintToken, granted, now, endToken: end });
   return {
     openJob(beforeWrite) {
       const { token, end } = writing.forJob();
@@ -127,18 +123,11 @@ function accessOf(options: ClientOptions) {
   const client = clientsOf(options);
   return (tokens: Tokens, beforeWrite?: BeforeWrite): Omit<JobGitHub, "end"> => {
     const own = noOwnIds();
-    const clientFor = (
-      reach: Reach,
-      token: Token,
-      { installation, id }: RepositoryRef,
-      signal: AbortSignal,
-    ) =>
-      client(installation, {
-        reach,
-        signal,
-        beforeWrite,
-        token: ({ renew }) => token(installation, id, renew),
-      });
+    const clientFor = (reach: Reach, token: Token, of: RepositoryRef, signal: AbortSignal) => {
+      const { installation, id } = of;
+      const tokenOf = ({ renew }: { renew: boolean }) => token(installation, id, renew);
+      return client(installation, { reach, signal, beforeWrite, token: tokenOf });
+    };
     return {
       artifacts(repository, signal) {
         if (tokens.artifacts === null) return null;

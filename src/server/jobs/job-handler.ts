@@ -75,21 +75,18 @@ async function giveUp(
   const { task } = job;
   if (!("pull" in task)) return;
   const warn = (notice: string) => deps.log.warn(jobFields(job), notice);
+  const reason = publicLine(error);
   const recorded = await tools.recorded();
   const opened = recorded.findLast((entry) => entry.kind === "check_opened");
   // A job that is not a review has a check run only if it ended in a review.
   const isReview = task.kind === "review" && task.mode !== "dry_run";
   // Before GitHub is asked, which may be what fails.
   if (isReview || opened !== undefined)
-    await announceEnd(
-      "review.failed",
-      { job, head: opened?.head ?? task.headSha, reason: publicLine(error) },
-      deps,
-    );
+    await announceEnd("review.failed", { job, head: opened?.head ?? task.headSha, reason }, deps);
   if (!isReview && opened === undefined) {
     // A reply does not need an answer, and the pages show how an act ended.
     if (task.kind === "command" || task.kind === "review")
-      await answerFailure({ ...job, task }, publicLine(error), tools, deps);
+      await answerFailure({ ...job, task }, reason, tools, deps);
     return;
   }
   const api = await deps.github.pull(task.repository, task.pull, tools.signal);

@@ -156,14 +156,17 @@ export type RecountTask = Extract<Task, { kind: "recount" }>;
 export type PurgeTask = Extract<Task, { kind: "purge" }>;
 export type NotifyTask = Extract<Task, { kind: "notify" }>;
 
-/** The task of a job's row; undefined for one of another version. */
-export function parseTask(text: string): Task | undefined {
+/** What was stored as JSON; undefined if another version wrote it. */
+export function fromJson<T>(shape: z.ZodType<T>, text: string): T | undefined {
   try {
-    return Task.safeParse(JSON.parse(text)).data;
+    return shape.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
 }
+
+/** The task of a job's row; undefined for one of another version. */
+export const parseTask = (text: string): Task | undefined => fromJson(Task, text);
 
 export const taskName = (task: Task): string => runKind(task).replaceAll("_", " ");
 

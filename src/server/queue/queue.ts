@@ -459,16 +459,8 @@ export class Queue {
     const pull = "pull" in job.task ? job.task.pull : null;
     const coalesces = job.coalesce ? 1 : 0;
     const runAfter = job.coalesce ? now + debounceMs : now;
-    await run(statements.addJob, {
-      ...content,
-      pull,
-      id,
-      concurrencyKey,
-      coalesces,
-      deliveryId,
-      runAfter,
-      now,
-    });
+    const row = { ...content, pull, id, concurrencyKey, coalesces, deliveryId, runAfter, now };
+    await run(statements.addJob, row);
     return id;
   }
 }

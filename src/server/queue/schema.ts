@@ -90,10 +90,7 @@ export function tables({ integer, real, counter, byBytes, table, keyTable }: Dia
   -- What model turns took.
   CREATE TABLE spending (
     day          TEXT NOT NULL,
-    installation ${integer} NOT NULL,
-    repository   ${integer} NOT NULL,
-    pull         ${integer} NOT NULL,
-    tokens       ${integer} NOT NULL,
+    ${counts("installation, repository, pull, tokens")},
     cost_usd     ${real} NOT NULL,
     PRIMARY KEY (day, installation, repository, pull)
   ) ${keyTable};
@@ -142,9 +139,7 @@ export function tables({ integer, real, counter, byBytes, table, keyTable }: Dia
   CREATE TABLE run (
     seq               ${integer} PRIMARY KEY,
     id                TEXT NOT NULL UNIQUE,
-    installation      ${integer} NOT NULL,
-    repository        ${integer} NOT NULL,
-    pull              ${integer} NOT NULL,
+    ${counts("installation, repository, pull")},
     kind              TEXT NOT NULL,
     origin            TEXT NOT NULL,
     requested_by      TEXT,
@@ -169,9 +164,7 @@ export function tables({ integer, real, counter, byBytes, table, keyTable }: Dia
 
   -- What became of a pull request that was reviewed.
   CREATE TABLE pull (
-    repository   ${integer} NOT NULL,
-    number       ${integer} NOT NULL,
-    installation ${integer} NOT NULL,
+    ${counts("repository, number, installation")},
     state        TEXT NOT NULL CHECK (state IN ('open', 'closed', 'merged')),
     closed_at    ${integer},
     closed_week  TEXT,
@@ -182,8 +175,7 @@ export function tables({ integer, real, counter, byBytes, table, keyTable }: Dia
 
   -- A finding that people saw, by its comment or, if it has none, by its id.
   CREATE TABLE finding (
-    repository    ${integer} NOT NULL,
-    pull          ${integer} NOT NULL,
+    ${counts("repository, pull")},
     key           TEXT NOT NULL,
     id            TEXT NOT NULL,
     installation  ${integer} NOT NULL,
@@ -196,8 +188,7 @@ export function tables({ integer, real, counter, byBytes, table, keyTable }: Dia
     state         TEXT NOT NULL CHECK (state IN ('open', 'outdated', 'fixed', 'withdrawn', 'dismissed')),
     dismissed_by  TEXT,
     dismissed_how TEXT,
-    thumbs_up     ${integer} NOT NULL DEFAULT 0,
-    thumbs_down   ${integer} NOT NULL DEFAULT 0,
+    ${counts("thumbs_up, thumbs_down", " DEFAULT 0")},
     delivered_at  ${integer} NOT NULL,
     decided_at    ${integer},
     PRIMARY KEY (repository, pull, key)
@@ -208,8 +199,7 @@ export function tables({ integer, real, counter, byBytes, table, keyTable }: Dia
 
   -- The words of a finding: a record, which is deleted like other records.
   CREATE TABLE finding_text (
-    repository ${integer} NOT NULL,
-    pull       ${integer} NOT NULL,
+    ${counts("repository, pull")},
     key        TEXT NOT NULL,
     title      TEXT NOT NULL,
     path       TEXT NOT NULL,

@@ -42,14 +42,8 @@ export type Worker = ReturnType<typeof startWorker>;
 
 /** Runs jobs of the queue until it is stopped, in `concurrency` loops with one job at a time each, and one more for notices. */
 export function startWorker(options: WorkerOptions) {
-  const {
-    queue,
-    log,
-    concurrency,
-    leaseMs = 30_000,
-    pollMs = 1_000,
-    name = `${hostname()} ${process.pid} ${randomUUID()}`,
-  } = options;
+  const { queue, log, concurrency, leaseMs = 30_000, pollMs = 1_000 } = options;
+  const { name = `${hostname()} ${process.pid} ${randomUUID()}` } = options;
   const { sleep = sleepUnlessAborted, random = Math.random, now = Date.now } = options;
   const { retentionMs = defaultRetentionMs, version = "" } = options;
   const stopping = new AbortController();

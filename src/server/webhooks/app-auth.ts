@@ -55,23 +55,24 @@ export function installationAuth(probot: Probot): MintToken {
     { repositoryIds, repositoryNames, permissions, renew = false, own = false },
   ) => {
     const octokit = await probot.auth();
-    const kept = {
-      ...(repositoryNames && { repositoryNames: [...repositoryNames] }),
-      ...(repositoryIds && { repositoryIds: [...repositoryIds] }),
-      permissions,
-      refresh: renew,
-    };
+    const names = repositoryNames && [...repositoryNames];
+    const ids = repositoryIds && [...repositoryIds];
+    const kept = { ...(names && { repositoryNames: names }), ...(ids && { repositoryIds: ids }) };
     const mint = (): Promise<unknown> =>
       own
         ? octokit
             .request("POST /app/installations/{installation_id}/access_tokens", {
               installation_id: installation,
-              ...(repositoryNames && { repositories: [...repositoryNames] }),
-              ...(repositoryIds && { repository_ids: [...repositoryIds] }),
-              permissions,
+              ...{ ...(names && { repositories: names }), ...(ids && { repository_ids: ids }), permissions },
             })
             .then(({ data }) => data)
-        : octokit.auth({ type: "installation", installationId: installation, ...kept });
+        : octokit.auth({
+            type: "installation",
+            installationId: installation,
+            ...kept,
+            permissions,
+            refresh: renew,
+          });
     const call = `POST /app/installations/${installation}/access_tokens`;
     const { success, data: minted } = Minted.safeParse(await asTheApp(call, mint));
     if (!success) throw unreadableAnswer(call, "it contains no token");

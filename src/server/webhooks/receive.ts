@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Probot } from "probot";
 import { z } from "zod";
 import type { Logger } from "../../core/logger.ts";
+import type { DeliveryResult } from "../metrics/metrics.ts";
 import { taskFields } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
 import { type DecideOptions, decide, handledEvents } from "./decide.ts";
@@ -110,8 +111,6 @@ export interface ReceiverOptions {
   /** Called for every delivery, for metrics; `event` is a handled event, "ping" or "other". */
   onDelivery?: ((event: string, result: DeliveryResult) => void) | undefined;
 }
-
-type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
 
 /**
  * Receives a webhook: headers, then the signature over the raw bytes, and only then the JSON. Answers 202 after the jobs are on disk. Probot's

@@ -90,13 +90,8 @@ export async function startOperatorServer(options: OperatorServerOptions): Promi
     const { text, contentType } = await exposition();
     return { status: 200, body: text, headers: { "content-type": contentType } };
   };
-  const server = await listen(handler, {
-    host,
-    port,
-    log,
-    variable: "HUNKWISE_METRICS_PORT",
-    closeGraceMs,
-  });
+  const variable = "HUNKWISE_METRICS_PORT";
+  const server = await listen(handler, { host, port, log, variable, closeGraceMs });
   log.info({ metricsPort: server.port }, `Metrics and health on port ${server.port}`);
   return server;
 }

@@ -123,11 +123,8 @@ async function help(context: CommandContext): Promise<JobOutcome> {
     throw error;
   });
   const on = { describe: config?.conversation.describe ?? false, prove: config?.prove.enabled ?? false };
-  return answered(
-    context,
-    `${renderCommandTable(on)}\n\n${commandRules}`,
-    "answered with the list of commands",
-  );
+  const list = `${renderCommandTable(on)}\n\n${commandRules}`;
+  return answered(context, list, "answered with the list of commands");
 }
 
 type ReplyJob = ClaimedJob & { task: ReplyTask };

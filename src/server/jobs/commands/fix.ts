@@ -207,13 +207,7 @@ async function landFix(repaired: Repaired): Promise<Landing> {
   try {
     const { owner, repo: name, branch } = target;
     const end = await deps.disk.push({
-      place,
-      owner,
-      name,
-      branch,
-      from: place.shas.head,
-      to: commit,
-      signal: tools.signal,
+      ...{ place, owner, name, branch, from: place.shas.head, to: commit, signal: tools.signal },
       authorization: await github.authorization(),
     });
     if (end.kind === "pushed") return { kind: "pushed", commit };

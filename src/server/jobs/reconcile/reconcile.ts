@@ -14,6 +14,7 @@ import { checkRunKey } from "../../../pull/publish/existing.ts";
 import { sleepUnlessAborted } from "../../queue/database.ts";
 import {
   eventReview,
+  fromJson,
   type JobOutcome,
   keyOf,
   missedPriority,
@@ -97,15 +98,8 @@ export const readInstallationMemory = (notes: Notes, installation: number) =>
 export const writeInstallationMemory = (notes: Notes, installation: number, memory: InstallationMemory) =>
   notes.write(installationNote(installation), JSON.stringify(memory));
 
-async function readAs<T>(shape: z.ZodType<T>, notes: Notes, name: string): Promise<T | null> {
-  const text = await notes.read(name);
-  if (text === null) return null;
-  try {
-    return shape.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
-}
+const readAs = async <T>(shape: z.ZodType<T>, notes: Notes, name: string): Promise<T | null> =>
+  fromJson(shape, (await notes.read(name)) ?? "") ?? null;
 
 interface DeliveryOptions extends Omit<ReconcileOptions, "now"> {
   api: AppApi;
