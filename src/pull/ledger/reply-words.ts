@@ -82,8 +82,7 @@ export function dismisses(body: string): boolean {
 /** Whether a reply wants an answer: it contains a question or a request. Thanks and reports of what was done want none. */
 export function asks(body: string): boolean {
   return sentencesOf(readReply(body)).some(({ text, isQuestion }) => {
-    if (isQuestion) return !acknowledgement.test(text);
-    return openQuestion.test(text) || request.test(text);
+    return isQuestion ? !acknowledgement.test(text) : question.test(text);
   });
 }
 
@@ -112,35 +111,14 @@ const courtesy = new RegExp(
   ].join("|")})(?![\\w-])[ ,.!:;-]*)+$`,
 );
 
-const pronoun = `(?:this|that|it|these|those|they|you|we|i|there|the|a|an|any|all)`;
-const auxiliary = String.raw`(?:is|are|was|were|does|do|did|can|could|should|would|will|has|have|had|won't|\w{2,6}n't)`;
-
-/** Begins like a question, whatever its end. */
-const openQuestion = new RegExp(
-  `^(?:(?:and|but|so|then|also|ok|okay|hm+|well|und|aber|sorry|thanks|hi|hey|hello)[ ,:]+)*(?:${[
-    String.raw`(?:why|how come|warum|wieso|weshalb|woher|inwiefern|inwieweit)\b`,
-    String.raw`how (?:${auxiliary}|much|many|about|to|exactly|else|so)\b`,
-    String.raw`what(?:'s| (?:${auxiliary}|about|if|happens|exactly|makes|kind|else|makes|the reason))\b`,
-    String.raw`(?:where|when|who)(?:'s| (?:${auxiliary}))\b`,
-    String.raw`which (?:is (?:it|that|right|correct)|do|does|did|should|can|could|would)\b`,
-    String.raw`(?:which|what|whose) \w+ (?:do|does|did|should|can|could|would|is|are) \w`,
-    String.raw`(?!do (?:it|that|this)\b|(?:did|has|have|will) (?:it|that|this)$)${auxiliary} ${pronoun} \w`,
-    String.raw`wie (?:ist|sind|wäre|kann|soll|sollte|würde|macht|funktioniert|geht|kommt|meinst|genau|sieht|viele?|verhält|passiert)\b`,
-    String.raw`was (?:ist|sind|wäre|meinst|passiert|genau|bedeutet|heißt|soll|spricht|kann|macht|schlägst)\b`,
-    String.raw`(?:ist|sind|kannst|könntest|kann|könnte|sollte|soll|hast|habt|könnt|würdest) (?:das|dies|es|du|ihr|man|ich|wir|der|die|den|bitte)\b`,
-  ].join("|")})`,
-);
-
-/** Begins like a request. */
-const request = new RegExp(
-  `^(?:(?:please|pls|plz|bitte|and|then|so|ok|okay|thanks|hi|hey|hello|und)[ ,:]+)*(?:${[
-    String.raw`(?:explain|elaborate|clarify|describe|tell me|show me|show us|give me|give us|give an|walk me|walk us|help me)\b`,
-    String.raw`(?<=please |pls |plz )(?:show|give|tell|suggest|propose|provide|point|check|verify|look|compare|list|name|help)\b`,
-    String.raw`(?:erklär\w*|erläuter\w*|beschreib\w*|zeig\w*|nenne?|sag(?:e|t)?) (?:mir|uns|bitte|das|den|die|es|warum|wie|was)\b`,
-    String.raw`(?<=bitte )(?:erklär|erläuter|beschreib|zeig|nenne|begründe)\w*`,
-    String.raw`i (?:don't|do not|can't|cannot) (?:understand|get|see|follow) (?:why|how|what|where)\b`,
-    String.raw`i wonder (?:why|how|what|where|whether|if)\b`,
-  ].join("|")})`,
+/** Begins like a question or a request, whatever its end. */
+const question = new RegExp(
+  `^(?:(?:and|but|so|then|also|ok|okay|sorry|thanks|please|hi|hey|hello)[ ,:]+)*(?:${[
+    "why|how come|what about|what if",
+    "(?:how|what|where|when|who|which)(?:'s| (?:is|are|was|were|do|does|did|can|could|should|would|will|happens))",
+    "(?:can|could|would|will) (?:you|this|that|we)|explain|describe|tell me|show me",
+    "i (?:don't|do not|can't|cannot) (?:understand|get|see|follow) (?:why|how|what|where)",
+  ].join("|")})\\b`,
 );
 
 /** Asks for nothing in spite of its question mark: "Fixed, ok?" */
