@@ -1,12 +1,25 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { RateLimitSeen } from "../../pull/github/rate-limit.ts";
-import type { PaidTurn } from "../queue/usage.ts";
 
 export type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
 
-type ModelEnd = { usage: Omit<PaidTurn, "model"> } | { failed: string };
+interface Usage {
+  promptTokens: number;
+  /** The cached part of `promptTokens`. */
+  cachedTokens: number;
+  completionTokens: number;
+  /** US dollars; null if the price is unknown. */
+  costUsd: number | null;
+}
+type ModelEnd = { usage: Usage } | { failed: string };
 
-type LimitSeen = RateLimitSeen & { installation: number };
+interface RateLimitSeen {
+  installation: number;
+  /** GitHub's name of the limit: "core", "graphql" ... */
+  resource: string;
+  remaining: number;
+  /** In milliseconds since 1970. */
+  resetAt: number;
+}
 
 export type ReadQueue = () => Promise<{
   jobs: Readonly<Record<string, number>>;
@@ -74,7 +87,7 @@ export function createMetrics({ version, now = Date.now }: { version: string; no
     ),
   };
   /** The newest limit of each installation and resource. */
-  const limits = new Map<string, LimitSeen>();
+  const limits = new Map<string, RateLimitSeen>();
   gauges.info.set({ version }, 1);
   collectDefaultMetrics({ register: registry });
 
@@ -108,7 +121,7 @@ export function createMetrics({ version, now = Date.now }: { version: string; no
       counters.tokens.inc({ model, kind: "completion" }, completionTokens);
       counters.cost.inc({ model }, costUsd ?? 0);
     },
-    rateLimit(seen: LimitSeen) {
+    rateLimit(seen: RateLimitSeen) {
       const resource = resources.has(seen.resource) ? seen.resource : "other";
       limits.set(`${seen.installation} ${resource}`, { ...seen, resource });
     },

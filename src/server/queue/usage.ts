@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { Usage } from "../../agent/llm/model.ts";
 import { type Database, type RetryOptions, readRows, retryWhileUnavailable } from "./database.ts";
 import { addUp } from "./schema.ts";
 
@@ -16,10 +15,15 @@ export interface Payer extends Spender {
   job: string;
 }
 
-export interface PaidTurn
-  extends Pick<Usage, "promptTokens" | "cachedTokens" | "completionTokens" | "costUsd"> {
+export interface PaidTurn {
   /** The model's name. */
   model: string;
+  promptTokens: number;
+  /** The part of `promptTokens` that the provider had cached. */
+  cachedTokens: number;
+  completionTokens: number;
+  /** In US dollars; null if the price is unknown. */
+  costUsd: number | null;
 }
 
 export type Spending = ReturnType<typeof createSpending>;
