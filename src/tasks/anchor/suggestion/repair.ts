@@ -118,9 +118,7 @@ export const isSignificant = (line: string) => /\w/.test(line.replace(/\b(?:end|
 
 /** The lines indented like the anchored ones, with their relative indentation. Null if they already are. */
 function indented(written: string[], around: Anchored): string[] | null {
-  const { before, old, after } = around;
-  const lines = inStyle(written, [...before, ...old, ...after], old);
-  const placed = atAnchor(lines, around);
+  const placed = atAnchor(written, around);
   return placed.some((line, at) => line !== written[at]) ? placed : null;
 }
 
@@ -146,19 +144,6 @@ function atAnchor(lines: string[], { path, old }: Anchored): string[] {
     const rest = indent.startsWith(own) ? indent.slice(own.length) : null;
     const less = base.slice(0, Math.max(0, base.length - (own.length - indent.length)));
     return (rest === null ? less : base + rest) + line.trimStart();
-  });
-}
-
-/** The lines with tabs or spaces as the file has them; levels are kept. */
-function inStyle(lines: string[], file: readonly string[], old: readonly string[]): string[] {
-  const unit = unitOf(file, old);
-  if (!breaksStyle(lines, unit)) return lines;
-  const step = stepOf(lines);
-  return lines.map((line) => {
-    const indent = indentOf(line);
-    const columns = indent.replaceAll("\t", " ".repeat(unit === "\t" ? step : unit.length)).length;
-    const levels = unit === "\t" ? Math.floor(columns / step) : 0;
-    return unit.repeat(levels) + " ".repeat(columns - levels * step) + line.slice(indent.length);
   });
 }
 
