@@ -165,6 +165,8 @@ interface Range {
 
 /** "src/a.ts:12", "src/a.ts:12-20", "line 12" or "lines 12 to 20"; the latter are of the claim's own file. */
 const LINES = /(?:([\w@+./-]{1,200}):|\blines? )(\d{1,7})(?:(?: to |-)(\d{1,7}))?/g;
+/** Most places and most names that are looked up for one claim. */
+const MAX_NAMED = 20;
 /** A name in code, such as `total(items)`. */
 const NAMES = /`(?:[\w$]+(?:\.|::|#|->)){0,4}([A-Za-z_$][\w$]{2,60})\b[^`]{0,200}`/g;
 
@@ -177,13 +179,13 @@ async function rangesOf(
   const own = side === "RIGHT" ? await definitionOf(path, lines, line) : null;
   const named = [
     ...evidence.map((one) => ({ path: one.path, start: one.start_line, end: one.end_line })),
-    ...Array.from(body.matchAll(LINES), ([, where = path, first = "", last = first]) => ({
+    ...[...body.matchAll(LINES)].slice(0, MAX_NAMED).map(([, where = path, first = "", last = first]) => ({
       path: where,
       start: Math.max(1, Number(first) - NEAR_LINES),
       end: Number(last) + NEAR_LINES,
     })),
   ];
-  const called = Array.from(`${title}\n${body}`.matchAll(NAMES), ([, name = ""]) => name);
+  const called = [...`${title}\n${body}`.matchAll(NAMES)].slice(0, MAX_NAMED).map(([, name = ""]) => name);
   const names = new Set(called.filter((name) => !isCommonName(name)));
   const changed = run.change.files.map(({ change }) => change.path);
   const defined = await definitionsOf(run, [path, ...named.map((one) => one.path), ...changed], names);
@@ -197,13 +199,10 @@ function cutAround({ start, end }: { start: number; end: number }, line: number)
   return { start: Math.max(start, line - half), end: Math.min(end, line + half) };
 }
 
-/** Most files in which names are looked up: those that a claim is about, and as many changed ones. */
-const MAX_FILES = 20;
-
-/** The beginnings of the definitions of these names, each in the first of these files that has it. */
+/** The definitions of these names, each in the first of these files that has it. */
 async function definitionsOf(run: ReviewRun, paths: readonly string[], names: Set<string>): Promise<Range[]> {
   const found: Range[] = [];
-  for (const path of [...new Set(paths)].slice(0, MAX_FILES)) {
+  for (const path of [...new Set(paths)].slice(0, MAX_NAMED)) {
     if (names.size === 0) break;
     const lines = (await publicFile(run, path))?.lines.RIGHT;
     for (const { name, start, end } of lines ? await definitionsIn(path, lines) : [])
