@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { lockSourceReason } from "../../../../src/repo/diff/lock-sources.ts";
 import { compareLocks, NO_PARSER, UNREADABLE_LOCK } from "../../../../src/repo/diff/locks/compare.ts";
 import { hasLockName } from "../../../../src/repo/diff/skipped-names.ts";
 import { lockDiagnostics } from "../../../../src/tasks/rules/analyzers/broken-files.ts";
@@ -25,10 +26,7 @@ const at = (host: string, ...names: string[]) =>
 const before = at("npm.example", "a", "b");
 const of = (after: string, path = "web/package-lock.json", then: string | null = before) =>
   compareLocks(path, then, after);
-const wordsOf = (address: string) => {
-  const reading = of(npm({ c: address }));
-  return reading.kind === "read" ? reading.faults.map(({ entry, text }) => `${entry} ${text}`)[0] : reading;
-};
+const wordsOf = (address: string) => lockSourceReason("web/package-lock.json", before, npm({ c: address }));
 const read = { kind: "read", faults: [], neutral: null };
 describe("a changed lock file", () => {
   it("A changed lock file without a fault is read", () => {
@@ -39,7 +37,7 @@ describe("a changed lock file", () => {
     const from = (place: string) => `c 1.0.0 comes from ${place}, and nothing came from there before`;
     expect(wordsOf("file:./assets/c.tgz")).toBe(from("file:web/assets/"));
     expect(wordsOf("file:src/../vendor/c")).toBe(from("file:web/vendor/c"));
-    expect(wordsOf("file:src/c")).toBeUndefined();
+    expect(wordsOf("file:src/c")).toBeNull();
   });
 
   it("A changed lock file is unread if either state of it is not understood", () => {
