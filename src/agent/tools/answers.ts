@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { count } from "../../core/text/count.ts";
 import { defineTool, ToolError } from "./tool.ts";
 
 /* The tools with which loops about one question hand over their answer. */
@@ -141,7 +142,7 @@ export const sameProblems = defineTool<z.infer<typeof Pairs>, { pairs: number }>
     if (!answer.ok) throw new ToolError(answer.reason);
     return { output: { pairs: pairs.length }, endsLoop: true };
   },
-  render: ({ pairs }) => ({ text: `Recorded: ${pairs === 1 ? "1 pair" : `${pairs} pairs`}.` }),
+  render: ({ pairs }) => ({ text: `Recorded: ${count(pairs, "pair")}.` }),
 });
 
 const MAX_OTHERS = 50;
@@ -193,5 +194,5 @@ export const chooseComments = defineTool<z.infer<typeof Choice>, { comments: num
     if (!answer.ok) throw new ToolError(answer.reason);
     return { output: { comments: comments.length }, endsLoop: true };
   },
-  render: ({ comments }) => ({ text: `Recorded: ${comments === 1 ? "1 comment" : `${comments} comments`}.` }),
+  render: ({ comments }) => ({ text: `Recorded: ${count(comments, "comment")}.` }),
 });

@@ -85,10 +85,7 @@ async function execute(input: Input, context: ToolContext): Promise<{ output: Re
     quote: unescapeInvisible(input.quote),
     suggestion: input.suggestion ?? null,
   };
-  if (!context.report)
-    throw new WithheldError(
-      "no finding can be reported here: this is a second look, which only gives verdicts",
-    );
+  if (!context.report) throw new WithheldError("no finding can be reported here");
   const answer = await context.report.report(reported, candidates);
   if (!answer.ok) throw new (answer.isWithheld ? WithheldError : ToolError)(answer.reason);
   return { output: answer.finding ? toAnchor(answer.finding, answer.note) : { id: null, note: answer.note } };

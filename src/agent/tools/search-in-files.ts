@@ -450,7 +450,7 @@ function restOf(
     ([path, number]) => isWanted(path) && (isFiles ? !seen.has(path) : number > 0),
   );
   if (missing.length === 0) return isComplete ? [] : [limits[limit]];
-  // Where nobody asked for one place, what is rarely wanted takes one line: tests, then files that only assign.
+  // A search of all files counts tests, and files that only assign, in one line each.
   const countedAs = (path: string) => {
     if (isFiles || input.path !== undefined) return null;
     if (fileKindOf(path) !== "product") return "Tests, documentation and examples";

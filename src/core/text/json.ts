@@ -111,7 +111,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A text with its percent signs decoded; null if one of them stands for nothing. */
+/** Decodes the percent escapes of a text; null if one is malformed. */
 export function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

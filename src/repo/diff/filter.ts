@@ -46,7 +46,7 @@ export const OVERLONG_LINES = "overlong lines";
 export const TOO_LARGE = "too large";
 const PATH_TOO_LONG = "path too long";
 
-/** For a file of which git lacks an object, or has a damaged one. */
+/** For a file whose object git does not have, or cannot read because it is damaged. */
 export const UNREADABLE = "cannot be read from the repository";
 
 /** For text that git considers binary: code that no diff shows. */

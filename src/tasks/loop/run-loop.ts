@@ -2,8 +2,8 @@ import type { Message, ModelFacts, ModelRole, Usage } from "../../agent/llm/mode
 import type { TokenBudget, UsageTotals } from "../../agent/loop/limits.ts";
 import { type AgentInput, type AgentResult, runAgent } from "../../agent/loop/run-agent.ts";
 import type { AgentEvent } from "../../agent/record/trajectory.ts";
-import { readingTools } from "../../agent/tools/index.ts";
-import type { AnyTool, ToolContext } from "../../agent/tools/tool.ts";
+import { graphTools, journalTools, readingTools } from "../../agent/tools/index.ts";
+import type { AnyTool, GraphPort, JournalPort, ToolContext } from "../../agent/tools/tool.ts";
 import { count } from "../../core/text/count.ts";
 import { cutAtLine } from "../../core/text/cut.ts";
 import { wrapUntrusted } from "../../core/text/fence.ts";
@@ -40,6 +40,12 @@ interface LoopTask {
   onAnswer?(turn: number, text: string): void;
   onCall?: ReportWatch["saw"];
 }
+
+/** What a loop is offered besides its own tools. */
+export const furtherTools = (graph: GraphPort | null, journal?: JournalPort): readonly AnyTool[] => [
+  ...(graph ? graphTools : []),
+  ...(journal ? journalTools : []),
+];
 
 export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult> {
   const { input, deps } = run;

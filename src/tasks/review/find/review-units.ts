@@ -3,14 +3,14 @@ import type { Message } from "../../../agent/llm/model.ts";
 import type { TokenBudget } from "../../../agent/loop/limits.ts";
 import type { AgentResult } from "../../../agent/loop/run-agent.ts";
 import type { StopReason } from "../../../agent/record/trajectory.ts";
-import { graphTools, journalTools, reportingTools } from "../../../agent/tools/index.ts";
+import { reportingTools } from "../../../agent/tools/index.ts";
 import { withNamedRules } from "../../../agent/tools/report-finding.ts";
 import { type Finding, isOfOwnRule, toolOf, worstFirst } from "../../../core/finding.ts";
 import { byteLength } from "../../../core/text/cut.ts";
 import type { ChangedFile } from "../../../repo/diff-source.ts";
 import { createReportWatch, type LostReport } from "../../loop/report-watch.ts";
 import type { ChangeUnderReview, ReviewRun } from "../../loop/review-run.ts";
-import { roomFor, runLoop, unitBytes, type Window, windowFor } from "../../loop/run-loop.ts";
+import { furtherTools, roomFor, runLoop, unitBytes, type Window, windowFor } from "../../loop/run-loop.ts";
 import {
   allHunks,
   countReviewed,
@@ -166,11 +166,7 @@ async function reviewUnit(
     loop: task.loop,
     role: "review",
     messages: withFocus(start, task),
-    outputTools: [
-      ...ownReportingTools(change.rules),
-      ...(graph ? graphTools : []),
-      ...(journal ? journalTools : []),
-    ],
+    outputTools: [...ownReportingTools(change.rules), ...furtherTools(graph, journal)],
     ports: { report: collector, ...(journal && { journal }), ...(graph && { graph }) },
     coverage,
     turns: input.limits.turns,

@@ -1,5 +1,5 @@
 import pMap from "p-map";
-import { graphTools, journalTools, judgingTools } from "../../../agent/tools/index.ts";
+import { judgingTools } from "../../../agent/tools/index.ts";
 import type { Correction, Verdict } from "../../../agent/tools/tool.ts";
 import { AppError, asValue, publicLine } from "../../../core/errors.ts";
 import {
@@ -13,7 +13,7 @@ import { showPath } from "../../../repo/show.ts";
 import { resolveAnchor } from "../../anchor/anchor.ts";
 import { isSameFinding } from "../../anchor/fingerprint.ts";
 import type { ReviewRun } from "../../loop/review-run.ts";
-import { runLoop } from "../../loop/run-loop.ts";
+import { furtherTools, runLoop } from "../../loop/run-loop.ts";
 import { type DroppedFinding, publicModelError, whyNoResult } from "../../shapes/review-result.ts";
 import { claimMessages, publicFile } from "./claim.ts";
 import { type FindingGroup, mergedFinding, withPlaces } from "./merge.ts";
@@ -148,7 +148,7 @@ async function tryToRefute(run: ReviewRun, findings: readonly Finding[]): Promis
     loop: `verify:${findings[0]?.id}`,
     role: "verify",
     messages,
-    outputTools: [...judgingTools, ...(graph ? graphTools : []), ...(journal ? journalTools : [])],
+    outputTools: [...judgingTools, ...furtherTools(graph, journal)],
     ports: {
       ...(journal && { journal }),
       ...(graph && { graph }),
