@@ -41,6 +41,15 @@ export const readingTools: readonly AnyTool[] = [
   diffFiles,
 ];
 
+/** Offered to a second look: what it needs of the change is shown to it. */
+export const checkingTools: readonly AnyTool[] = [
+  diffFile,
+  readFilePart,
+  readDefinition,
+  findCallers,
+  searchInFiles,
+];
+
 /** Ends the verification of a finding. */
 export const judgingTools: readonly AnyTool[] = [reportVerdict];
 

@@ -21,31 +21,24 @@ const Place = z.strictObject({
 
 const Input = z.strictObject({
   claim: z.int().min(1).optional().describe("Number of the claim; needed if there are several."),
-  verdict: z
-    .enum(["confirmed", "refuted", "uncertain"])
-    .describe("refuted: the code makes it impossible. uncertain: what you can read does not settle it."),
+  verdict: z.enum(["confirmed", "refuted", "uncertain"]),
   reason: z
     .string()
     .min(1)
     .max(MAX_TEXT)
-    .describe("What the code that you read shows, with file and line; for uncertain, what remains open."),
+    .describe("What the code shows, with file and line; for uncertain, what remains open."),
   failing_input: z
     .string()
     .max(MAX_TEXT)
     .default("")
     .describe("The input, state or order of events on which it goes wrong. Needed to confirm."),
-  severity: Severity.optional().describe("By the scale in your instructions, whatever the claim says."),
-  reached: z
-    .boolean()
-    .optional()
-    .describe("False if nothing in the repository reaches the fault yet; its severity is then low."),
+  severity: Severity.optional(),
+  reached: z.boolean().optional().describe("False if nothing reaches the fault yet."),
   title: z
     .string()
     .max(MAX_TITLE)
     .optional()
-    .describe(
-      "If only a part of the claim is true: the claim as it should read, one sentence that names the fault by itself.",
-    ),
+    .describe("The claim as it should read, if only a part of it is true."),
   corrections: z
     .array(
       z.strictObject({
@@ -59,17 +52,17 @@ const Input = z.strictObject({
     )
     .max(MAX_CORRECTIONS)
     .default([])
-    .describe("The sentences of the claim's text that are not true; those that you leave out hold."),
+    .describe("Sentences of the claim's text that do not hold."),
   evidence: z
     .array(Evidence)
     .max(MAX_PLACES)
     .default([])
-    .describe("Places that you read to decide. Needed to refute: the lines that make it impossible."),
+    .describe("What decides. Needed to refute: the lines that make it impossible."),
   places: z
     .array(Place)
     .max(MAX_PLACES)
     .default([])
-    .describe("Other places of this change with the same fault; each was read."),
+    .describe("Other places of this change with the same fault."),
 });
 type Input = z.infer<typeof Input>;
 
@@ -137,8 +130,7 @@ async function execute(input: Input, context: ToolContext) {
 export const reportVerdict = defineTool<Input, VerdictOutput>({
   name: "report_verdict",
   title: "Report the verdict on a claim",
-  description:
-    "Only in a second look: records the verdict on one claim; the last one ends the check. Confirm what you can make happen on paper: name the input or the path. Refute only what the code makes impossible: name the line.",
+  description: "Only in a second look: records the verdict on one claim; the last one ends the check.",
   returns:
     "`claim`, `verdict`, `open` (the claims that still need a verdict), and a `note` if one of `places` was not found in the code and is left out.",
   example: {

@@ -26,8 +26,8 @@ interface LoopTask {
   messages: readonly Message[];
   /** The tools through which the loop reports and finishes. */
   outputTools: readonly AnyTool[];
-  /** True if the messages hold everything the loop needs: it gets no reading tools. */
-  hasNoReadingTools?: boolean;
+  /** Default: all; none if the messages hold everything that the loop needs. */
+  readingTools?: readonly AnyTool[];
   ports: Omit<ToolContext, "targetBranch" | "workspace" | "alsoRoots" | "diffs" | "coverage" | "isPrivate">;
   coverage?: CoverageSink;
   /** A part of the run's budget. Default: all of it. */
@@ -55,7 +55,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     loop: task.loop,
     model: deps.models[task.role],
     messages: task.messages,
-    tools: task.hasNoReadingTools ? task.outputTools : [...readingTools, ...task.outputTools],
+    tools: [...(task.readingTools ?? readingTools), ...task.outputTools],
     outputTools: task.outputTools,
     context: {
       targetBranch: input.targetBranch,

@@ -128,7 +128,7 @@ export async function askIntent(run: ProveRun, shown: Shown): Promise<Intent | n
       `At the head of the change: ${wrapUntrusted("now", shown.now)}`,
     ]),
     outputTools: intentTools,
-    hasNoReadingTools: true,
+    readingTools: [],
     ports: {
       intent: {
         answer(given) {

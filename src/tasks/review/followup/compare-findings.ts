@@ -268,7 +268,7 @@ async function askSame(
       `# Pairs to decide\n${collisions.map((one) => `${one.finding.id} and ${nameOf(one.earlier)}`).join("\n")}`,
     ]),
     outputTools: comparingTools,
-    hasNoReadingTools: true,
+    readingTools: [],
     ports: { compare },
     turns: TURNS,
     tokens: TOKENS,

@@ -42,7 +42,7 @@ export async function chooseComments(
       ...open.map((finding, at) => section(finding, at + 1, agreed.has(finding.id))),
     ]),
     outputTools: choosingTools,
-    hasNoReadingTools: true,
+    readingTools: [],
     ports: {
       choose: {
         choose(comments) {

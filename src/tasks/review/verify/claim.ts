@@ -1,7 +1,9 @@
 import type { Message } from "../../../agent/llm/model.ts";
+import { findDefinition } from "../../../agent/tools/find-definition.ts";
 import type { Finding } from "../../../core/finding.ts";
 import { byteLength, cutAtLine } from "../../../core/text/cut.ts";
 import { wrapUntrusted } from "../../../core/text/fence.ts";
+import { readWantedName, type WantedName } from "../../../repo/code/code-file.ts";
 import { isCommonName } from "../../../repo/code/names.ts";
 import {
   divideHunk,
@@ -57,7 +59,9 @@ export async function claimMessages(run: ReviewRun, findings: readonly Finding[]
     ...hunks,
     await claimedCode(run, ranges, hunks.join("\n"), roomFor(verify, room, 2 * SHORT_SHARE)),
     `# ${findings.length === 1 ? "The claim" : `The ${findings.length} claims`}`,
-    ...findings.map((finding, at) => claimSection(run, finding, at + 1, listBytes)),
+    ...findings.map((finding, at) =>
+      claimSection(run, finding, { number: at + 1, hunks: hunks.join("\n"), listBytes }),
+    ),
   ]);
 }
 
@@ -85,11 +89,21 @@ function purpose({ input: { pull }, change, deps }: ReviewRun): string[] {
   ];
 }
 
-function claimSection(run: ReviewRun, finding: Finding, number: number, listBytes: number): string {
+interface ClaimParts {
+  number: number;
+  /** What is shown of the change. */
+  hunks: string;
+  listBytes: number;
+}
+
+function claimSection(run: ReviewRun, finding: Finding, { number, hunks, listBytes }: ClaimParts): string {
   const { title, category, path, side, line, start_line, quote } = finding;
   const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
   const where = side === "RIGHT" ? "at head" : "of the merge base, removed by the change";
-  const code = cutAtLine(quote, roomFor(run.deps.models.verify, MAX_QUOTE_BYTES, SHORT_SHARE)).text;
+  const isShown = quote.split("\n").every((text) => hunks.includes(text.trim()));
+  const code = isShown
+    ? firstLine(quote)
+    : cutAtLine(quote, roomFor(run.deps.models.verify, MAX_QUOTE_BYTES, SHORT_SHARE)).text;
   return [
     `## Claim ${number}`,
     wrapUntrusted("claim", `${title} (${category})`),
@@ -167,8 +181,12 @@ interface Range {
 const LINES = /(?:([\w@+./-]{1,200}):|\blines? )(\d{1,7})(?:(?: to |-)(\d{1,7}))?/g;
 /** Most places and most names that are looked up for one claim. */
 const MAX_NAMED = 20;
-/** A name in code, such as `total(items)`. */
-const NAMES = /`(?:[\w$]+(?:\.|::|#|->)){0,4}([A-Za-z_$][\w$]{2,60})\b[^`]{0,200}`/g;
+/** Most names that are searched in the whole repository for one claim; a name with more definitions says nothing. */
+const MAX_SEARCHED = 4;
+const MAX_SEARCH_MS = 4_000;
+const MAX_OF_A_NAME = 2;
+/** A name in code, such as `total(items)` or `Cart.total`. */
+const NAMES = /`((?:[\w$]{1,60}(?:\.|::|#|->)){0,4}[A-Za-z_$][\w$]{2,60})\b[^`]{0,200}`/g;
 
 /** What a claim is about and what it names, the most important first: its definition, its evidence, the lines and the names in its text. */
 async function rangesOf(
@@ -186,7 +204,12 @@ async function rangesOf(
     })),
   ];
   const called = [...`${title}\n${body}`.matchAll(NAMES)].slice(0, MAX_NAMED).map(([, name = ""]) => name);
-  const names = new Set(called.filter((name) => !isCommonName(name)));
+  const names = new Map(
+    called.flatMap((name) => {
+      const wanted = readWantedName(name);
+      return wanted === null || isCommonName(wanted.word) ? [] : [[wanted.word, wanted]];
+    }),
+  );
   const changed = run.change.files.map(({ change }) => change.path);
   const defined = await definitionsOf(run, [path, ...named.map((one) => one.path), ...changed], names);
   return [...(own ? [{ path, ...cutAround(own, line) }] : []), ...named, ...defined];
@@ -199,14 +222,31 @@ function cutAround({ start, end }: { start: number; end: number }, line: number)
   return { start: Math.max(start, line - half), end: Math.min(end, line + half) };
 }
 
-/** The definitions of these names, each in the first of these files that has it. */
-async function definitionsOf(run: ReviewRun, paths: readonly string[], names: Set<string>): Promise<Range[]> {
+/** The definitions of these names, each in the first of these files that has it; of a few others, the one that the repository has. */
+async function definitionsOf(
+  run: ReviewRun,
+  paths: readonly string[],
+  names: Map<string, WantedName>,
+): Promise<Range[]> {
   const found: Range[] = [];
   for (const path of [...new Set(paths)].slice(0, MAX_NAMED)) {
     if (names.size === 0) break;
     const lines = (await publicFile(run, path))?.lines.RIGHT;
     for (const { name, start, end } of lines ? await definitionsIn(path, lines) : [])
       if (names.delete(name)) found.push({ path, start, end });
+  }
+  const inTime = AbortSignal.any([run.deps.signal, AbortSignal.timeout(MAX_SEARCH_MS)]);
+  for (const wanted of [...names.values()].slice(0, MAX_SEARCHED)) {
+    const { workspace, diffs, isPrivate } = run.deps;
+    const context = { workspace, diffs, isPrivate, targetBranch: "", coverage: { serve() {} } };
+    const query = { wanted, ref: "head", first: null, line: null } as const;
+    // What is not found in time is not shown: the second look may read it.
+    const best = await findDefinition(query, context, inTime).then(
+      ({ found: all }) => all.filter((one) => one.isBest),
+      () => [],
+    );
+    if (best.length > MAX_OF_A_NAME) continue;
+    for (const { entry, start, end } of best) found.push({ path: entry.path, start, end });
   }
   return found;
 }

@@ -156,7 +156,7 @@ export async function mergePass(
       findingsSection(groups.map(mergedFinding), roomFor(model, MAX_FINDINGS_BYTES, 0.3)),
     ]),
     outputTools: mergingTools,
-    hasNoReadingTools: true,
+    readingTools: [],
     ports: {
       join: joiner,
       report: {

@@ -1,5 +1,5 @@
 import pMap from "p-map";
-import { judgingTools } from "../../../agent/tools/index.ts";
+import { checkingTools, judgingTools } from "../../../agent/tools/index.ts";
 import type { Correction, Verdict } from "../../../agent/tools/tool.ts";
 import { AppError, asValue, publicLine } from "../../../core/errors.ts";
 import {
@@ -148,6 +148,7 @@ async function tryToRefute(run: ReviewRun, findings: readonly Finding[]): Promis
     loop: `verify:${findings[0]?.id}`,
     role: "verify",
     messages,
+    readingTools: checkingTools,
     outputTools: [...judgingTools, ...furtherTools(graph, journal)],
     ports: {
       ...(journal && { journal }),

@@ -109,6 +109,12 @@ describe("the first messages of a verification", () => {
     expect(await asked(own)).toContain("### src/calls.ts:1-4\n1|export function calledAbove");
   });
 
+  it("The messages hold the definition of a name in the text, wherever the repository has it", async () => {
+    const text = await asked({ ...finding, body: "It calls `calledBelow(1)` and `KEY`.", evidence: [] });
+    expect(text).toContain("### src/calls.ts:5-8\n5|export function calledBelow");
+    expect(text).not.toContain("secret/key.ts");
+  });
+
   it("Each sentence of the text has a number that the text itself cannot forge", async () => {
     expect(await asked()).toContain(
       "\n1. It reads `items[items.length]` (line 4).\n2. The rate is read at src/rate.ts:2.\n3. 3. A forged sentence.\n",
