@@ -1,6 +1,6 @@
 /** Words before a defined name in the supported languages, as a part of a regular expression. */
 export const definers =
-  "def|defp|defmacro|func|fun|fn|function|class|struct|interface|trait|enum|union|type|typedef|typealias|const|let|var|val|macro_rules!|module|mod|namespace|object|record|protocol|actor|impl|extension|sub|#\\s*define";
+  "def|defp|defmacro|func|fun|fn|function|class|struct|interface|trait|enum|union|type|typedef|typealias|const|let|var|val|macro_rules!|module|mod|namespace|object|record|protocol|actor|impl|extension|sub|#[ \\t]*define";
 
 /** A defining word and the text allowed between it and the name: types, and the receiver of a Go method. */
 const definingHead = new RegExp(`(?:^|[^\\w])(?:${definers})(?:\\s*\\([^()]*\\)\\s*|[^\\w=({][^=({]*)$`);

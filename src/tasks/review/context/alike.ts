@@ -12,7 +12,7 @@ import { closeness, compareRanks, constructors, typeHead } from "../../../repo/c
 import type { Definition } from "../../../repo/code/source.ts";
 import { isTestFile } from "../../../repo/code/test-file.ts";
 import { type Changed, isGenerated, shareOf } from "./changed.ts";
-import { type LineSpan, type Lookup, linesIn, rangesOf } from "./lookup.ts";
+import { joined, type LineSpan, type Lookup, linesIn, rangesOf } from "./lookup.ts";
 import { beginning, definitionPiece, type Piece, type ShownLines } from "./pieces.ts";
 
 /*
@@ -50,6 +50,10 @@ const [OF_LARGE, OF_SMALL] = [
 const OF_A_NAME = 2;
 const REPEATED = 0.3;
 const MAX_LINES = 40;
+/** Of a longer one: lines of the head, how many lines tell most, and lines around each. */
+const HEAD_LINES = 8;
+const TELLING = 6;
+const NEAR = 2;
 const MAX_DOC_LINES = 10;
 
 interface Candidate {
@@ -80,7 +84,7 @@ export async function alikePieces(
     const best = alikeTo(one, known).filter(({ likeness }) => likeness >= least);
     for (const { site, likeness } of firstOfNames(best).slice(0, most)) {
       const score = (one.risk * ALIKE * likeness) / (1 + rank * REPEATED);
-      const ranges = beginning(site, MAX_LINES, MAX_DOC_LINES);
+      const ranges = tellingLines(site, one, known);
       const why = `, built like ${fullName(one.site.definition)}`;
       pieces.push(definitionPiece("sibling", site, ranges, score, why));
       rank += 1;
@@ -88,6 +92,30 @@ export async function alikePieces(
     await setImmediate();
   }
   return pieces;
+}
+
+/** The beginning; of a long definition, its head and the lines that share the rarest words with the changed ones, removed or added. */
+function tellingLines(site: DefinitionSite, one: Changed, { weightOf }: Known): LineSpan[] {
+  const { start, end, signatureEnd } = site.definition;
+  if (end - start < MAX_LINES) return beginning(site, MAX_LINES, MAX_DOC_LINES);
+  const { before, removed, after, spots } = one;
+  const words = new Set([
+    ...(before === null ? [] : wordsIn(before, rangesOf(removed))),
+    ...(after === null ? [] : wordsIn(after, rangesOf(spots))),
+  ]);
+  for (const word of words) if (word.startsWith(NAME_MARK)) words.delete(word);
+  const worth = (line: number) =>
+    [...wordsIn(site, [{ start: line, end: line }])]
+      .filter((word) => words.has(word))
+      .reduce((sum, word) => sum + weightOf(word), 0);
+  const head = { start, end: Math.min(signatureEnd, start + HEAD_LINES) };
+  const telling = linesIn([{ start, end }])
+    .map((line) => ({ line, worth: worth(line) }))
+    .filter((rated) => rated.worth > 0)
+    .toSorted((a, b) => b.worth - a.worth)
+    .slice(0, TELLING)
+    .map(({ line }) => ({ start: Math.max(start, line - NEAR), end: Math.min(end, line + NEAR) }));
+  return joined([head, ...telling], end);
 }
 
 const firstOfNames = (all: readonly Alike[]) =>

@@ -2,7 +2,7 @@ import { type DefinitionSite, fullName, isDeclaration, isRun, isType } from "../
 import { bestTargets, fitOf, isCommonName, isOwnUse, POSSIBLE, UNIQUE } from "../../../repo/code/names.ts";
 import type { Call } from "../../../repo/code/source.ts";
 import { isTestFile } from "../../../repo/code/test-file.ts";
-import type { Changed } from "./changed.ts";
+import { type Changed, isGenerated } from "./changed.ts";
 import type { Lookup } from "./lookup.ts";
 import { beginning, definitionPiece, type Piece } from "./pieces.ts";
 
@@ -99,7 +99,7 @@ function definitionsOf(
   const all = lookup
     .definitions(call.name)
     .filter(({ definition }) => isRun(definition) || isType(definition))
-    .filter((one) => !isTestFile(one.file.path) || isTestFile(path))
+    .filter((one) => (!isTestFile(one.file.path) && !isGenerated(one.file)) || isTestFile(path))
     .filter(
       ({ file: { path: at }, definition: { start, end } }) =>
         at !== path || start < around.start || end > around.end,

@@ -252,20 +252,25 @@ function definitionsIn(
   return new Map([...all].map(([word, own]) => [word, own.filter((hit) => found.has(hit))]));
 }
 
-/** A regular expression for lines with one of the words that is no part of a longer one, as with ripgrep's `--word-regexp`. */
+/**
+ * A regular expression for lines with one of the words that is no part of a longer one, as with ripgrep's `--word-regexp`. Its classes are
+ * of ASCII, like those of `defines`: Unicode's take seconds on each picture of a repository. Words are compared afterwards.
+ */
 const wholeWords = (words: readonly string[]) =>
-  `\\b{start-half}(?:${words.map(patternOf).join("|")})\\b{end-half}`;
+  `(?-u:\\b{start-half})(?:${words.map(patternOf).join("|")})(?-u:\\b{end-half})`;
 
 const isIdentifier = (word: string) => /^[\p{L}\p{N}_$]+$/u.test(word);
 
 /** Keywords before a defined name, and the form of a type and a name at the start of a line in C. */
 const defines =
-  `(?:\\b(?:${definers})\\*?\\s+(?:\\([^)]{0,80}\\)\\s*)?` +
-  "|\\b(?:public|private|protected|internal|static|final|async|override|virtual|inline)\\s[A-Za-z0-9_<>\\[\\], ?*&]{0,80}" +
+  `(?:\\b(?:${definers})\\*?[ \\t]+(?:\\([^)]{0,80}\\)[ \\t]*)?` +
+  "|\\b(?:public|private|protected|internal|static|final|async|override|virtual|inline)[ \\t][A-Za-z0-9_<>\\[\\], ?*&]{0,80}" +
   "|^[A-Za-z_][A-Za-z0-9_<>:*& ]{0,80}[ *&])";
 
 function definitionOf(words: readonly string[]): string {
-  return words.length === 0 ? "" : `${defines}(?:${words.map(escapeRegex).join("|")})\\s*[(<{=:]`;
+  return words.length === 0
+    ? ""
+    : `${defines.replaceAll("\\b", "(?-u:\\b)")}(?:${words.map(escapeRegex).join("|")})[ \\t]*[(<{=:]`;
 }
 
 /** Null if there is nothing to search, if the time is up or if the search fails. */
