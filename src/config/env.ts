@@ -5,7 +5,6 @@ import { parseEnv } from "node:util";
 import { z } from "zod";
 import { AppError, errorLine } from "../core/errors.ts";
 import { cacheFolder, dataFolder, environmentsFolder, ownFolder } from "./folders.ts";
-import { isRetired } from "./retired-names.ts";
 import {
   defaultClaude,
   defaultContextTokens,
@@ -483,8 +482,7 @@ const localNames = namesWith("local");
 
 /** Variables of the server are ignored: a developer's shell sets `PORT` and `DATABASE_URL` for other programs. Throws `config_invalid`. */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
-  const isRead = (name: string) => localNames.has(name.toUpperCase()) || isRetired(name);
-  const own = Object.fromEntries(Object.entries(raw).filter(([name]) => isRead(name)));
+  const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
   const { env, faults } = inspectEnv(own);
   requireNone(faults, raw);
   // The user may not be allowed to write to the server's own folder.

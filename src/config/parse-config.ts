@@ -18,7 +18,6 @@ import { z } from "zod";
 import { errorLine } from "../core/errors.ts";
 import { patternFault } from "../repo/diff/paths.ts";
 import { type EffectiveConfig, NestedConfig, RepoConfig } from "./repo-config.ts";
-import { retiredNames } from "./retired-names.ts";
 
 /** A problem in a configuration file. */
 export interface ConfigProblem {
@@ -357,8 +356,6 @@ function shown(value: unknown): string {
 const longestKey = 40;
 
 function unknownKey(path: readonly PropertyKey[], schema: z.ZodType): string {
-  const retired = retiredNames[dotted(path)];
-  if (retired !== undefined) return `is no longer a key: ${retired}`;
   const known = keysAt(path.slice(0, -1), schema);
   const key = String(path.at(-1));
   const nearest = known

@@ -4,7 +4,6 @@ import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { reachOfHost } from "../core/egress.ts";
 import { AppError } from "../core/errors.ts";
-import { retiredIn, retiredNames } from "./retired-names.ts";
 
 export const protocolNames = ["auto", "native", "text"] as const;
 export const effortNames = ["minimal", "low", "medium", "high"] as const;
@@ -470,10 +469,9 @@ export function parseVariables(raw: RawEnv): { given: Variables; faults: Variabl
     const value = (raw[name] ?? (name.endsWith("_PROXY") ? raw[name.toLowerCase()] : undefined))?.trim();
     return value ? [[name, value] as const] : [];
   });
-  const retired = faultsOfRetired(raw);
   const values = new Map(entries);
   const { success, data, error } = Variables.safeParse(Object.fromEntries(values));
-  if (success) return { given: data, faults: retired };
+  if (success) return { given: data, faults: [] };
   const issues = new Map(error.issues.map((issue) => [String(issue.path[0]), issue.message]));
   const faults = [...issues].map(([name, message]) => {
     const value = secretNames.has(name) ? "" : `, not ${JSON.stringify(values.get(name))}`;
@@ -482,15 +480,8 @@ export function parseVariables(raw: RawEnv): { given: Variables; faults: Variabl
     });
   });
   const right = entries.filter(([name]) => !issues.has(name));
-  return { given: Variables.parse(Object.fromEntries(right)), faults: [...faults, ...retired] };
+  return { given: Variables.parse(Object.fromEntries(right)), faults };
 }
-
-/** A setting that does nothing is worse than one that is refused. */
-const faultsOfRetired = (raw: RawEnv): VariableFault[] =>
-  retiredIn(raw).map((name) => {
-    const remedy = "Remove it from the environment or from .env.";
-    return new VariableFault(name, `${name} is no longer a setting: ${retiredNames[name]}`, { remedy });
-  });
 
 const known: ReadonlySet<string> = new Set(Object.keys(Variables.shape));
 

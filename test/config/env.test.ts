@@ -396,17 +396,6 @@ describe("readEnv", () => {
     },
   );
 
-  it("Settings of Azure's classic API are refused everywhere, but only next to its endpoint", () => {
-    const classic = { OPENAI_API_VERSION: "2024-10-21", AZURE_OPENAI_DEPLOYMENT: "gpt" };
-    const raw = { ...azure, HUNKWISE_MODEL: "m", ...classic };
-    const refused =
-      /AZURE_OPENAI_DEPLOYMENT is no longer a setting: .*; OPENAI_API_VERSION is no longer a setting: .* Remove it/;
-    expect(failure(raw)).toMatch(refused);
-    expect(() => readLocalEnv(raw)).toThrow(refused);
-    for (const read of [readEnv, readLocalEnv])
-      expect(read({ ...classic, OPENAI_API_KEY: "sk-1" }).model).not.toBeNull();
-  });
-
   it("An installation has a daily budget only if a variable sets one", () => {
     expect(readEnv({}).dailyBudget).toEqual({ tokens: null, costUsd: null });
     const given = { HUNKWISE_DAILY_TOKENS: "5000000", HUNKWISE_DAILY_COST_USD: "7.50" };
@@ -660,11 +649,6 @@ describe("errors of the environment", () => {
       "a model for vectors without an endpoint",
       { HUNKWISE_EMBEDDING_MODEL: "vectors" },
       /^HUNKWISE_EMBEDDING_API_KEY is missing/,
-    ],
-    [
-      "a setting that is gone",
-      { HUNKWISE_LEASE_SECONDS: "60" },
-      /^HUNKWISE_LEASE_SECONDS is no longer a setting: a lease lasts 30 seconds\. Remove it from/,
     ],
     ["a price file that is not there", { HUNKWISE_PRICES: "/nowhere" }, /^HUNKWISE_PRICES must be a file/],
   ])("The error for %s is one line with its remedy", (_, raw, expected) => {

@@ -21,13 +21,6 @@ describe("a configuration file", () => {
 
   it.each<[string, string, line: number | null, key: string | null, message: RegExp]>([
     ["an unknown key", yaml("review:", "  drfts: true"), 2, "review.drfts", /did you mean drafts\?/],
-    [
-      "a key that is gone",
-      yaml("prove:", "  findings: 3"),
-      2,
-      "prove.findings",
-      /^is no longer a key: the four worst findings of a review/,
-    ],
     ["a key of nowhere", "colour: blue", 1, "colour", /known keys: review, paths,/],
     [
       "a word for a switch",
