@@ -316,3 +316,14 @@ export function compareRanks(left: readonly number[], right: readonly number[]):
   const at = left.findIndex((value, index) => value !== right[index]);
   return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
 }
+
+/** `createRow`, `create_row`, `CreateRow` as words. */
+export const wordsOfName = (name: string): string[] =>
+  name
+    .slice(0, MAX_NAME)
+    .replace(/([a-z\d])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((part) => part !== "");
+
+const MAX_NAME = 300;

@@ -8,12 +8,13 @@ import {
   isRun,
   isType,
 } from "../../../repo/code/code-file.ts";
-import { closeness, compareRanks, constructors, typeHead } from "../../../repo/code/names.ts";
+import { closeness, compareRanks, constructors, wordsOfName } from "../../../repo/code/names.ts";
 import type { Definition } from "../../../repo/code/source.ts";
 import { isTestFile } from "../../../repo/code/test-file.ts";
 import { type Changed, isGenerated, shareOf } from "./changed.ts";
 import { joined, type LineSpan, type Lookup, linesIn, rangesOf } from "./lookup.ts";
 import { beginning, definitionPiece, type Piece, type ShownLines } from "./pieces.ts";
+import { baseTypes } from "./surroundings.ts";
 
 /*
  * Finds what a changed definition was written like: the sibling implementation, the other half, the code that it was copied from. Two
@@ -194,15 +195,6 @@ function wordsIn({ file, definition: { name } }: DefinitionSite, ranges: readonl
   return words;
 }
 
-/** `createRow`, `create_row`, `CreateRow` as words. */
-export const wordsOfName = (name: string): string[] =>
-  name
-    .slice(0, MAX_CHARACTERS)
-    .replace(/([a-z\d])([A-Z])/g, "$1_$2")
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((part) => part !== "");
-
 interface Alike {
   site: DefinitionSite;
   /** 0 to 1. */
@@ -262,6 +254,6 @@ function profileOf({ spots, before, removed }: Changed, after: DefinitionSite): 
 function headOf({ file, definition }: DefinitionSite): string[] {
   const type = isType(definition) ? definition.name : definition.container;
   if (type === null) return [];
-  const names = typeHead(file, type, definition.start).filter((word) => /^[A-Z]/.test(word));
-  return isType(definition) ? names.filter((name) => name !== type) : names;
+  const bases = baseTypes(file, type, definition.start);
+  return isType(definition) ? bases : [type, ...bases];
 }

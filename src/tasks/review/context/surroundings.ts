@@ -7,10 +7,16 @@ import {
   isRun,
   isType,
 } from "../../../repo/code/code-file.ts";
-import { closeness, constructors, isCommonName, nearestFirst, typeHead } from "../../../repo/code/names.ts";
+import {
+  closeness,
+  constructors,
+  isCommonName,
+  nearestFirst,
+  typeHead,
+  wordsOfName,
+} from "../../../repo/code/names.ts";
 import { type Definition, definitionsAt } from "../../../repo/code/source.ts";
 import { isTestFile } from "../../../repo/code/test-file.ts";
-import { wordsOfName } from "./alike.ts";
 import { bodyOf, type Changed, shareOf } from "./changed.ts";
 import { clamped, joined, type LineSpan, type Lookup } from "./lookup.ts";
 import { beginning, definitionPiece, type Piece } from "./pieces.ts";
@@ -23,7 +29,7 @@ const MAX_FIELDS = 25;
 const MAX_CONSTRUCTOR_LINES = 20;
 
 const ALIKE = 0.42;
-const SHOWN = 8;
+const MANY = 8;
 const REPEATED = 0.1;
 const REPEATED_NAME = 0.3;
 const MAX_LINES = 25;
@@ -95,54 +101,32 @@ function typeRanges({ file, definition: type }: DefinitionSite): LineSpan[] {
   return joined(ranges, type.end);
 }
 
-/** Values of the same kind in the same file and type with similar names. */
+/** Values of the same kind in the same file and type with similar names; of many, the names have a prefix that says nothing. */
 function neighbours({ risk, name }: Changed, { file, definition }: DefinitionSite): Piece[] {
   if (isRun(definition) || isType(definition)) return [];
-  const others = file.definitions.filter(
-    (one) =>
-      one !== definition &&
+  const words = wordsOfName(name);
+  const alike = file.definitions.filter((one) => {
+    const own = wordsOfName(one.name);
+    const shared = own.filter((word) => words.includes(word)).length;
+    return (
       one.kind === definition.kind &&
       one.container === definition.container &&
-      (one.end < definition.start || one.start > definition.end),
-  );
-  const distinctive = distinctiveWords([definition, ...others]);
-  const words = distinctive(name);
-  const isAlike = (one: Definition) => {
-    const own = distinctive(one.name);
-    const shared = own.filter((word) => words.includes(word)).length;
-    return one.name === name || shared / Math.max(words.length, own.length, 1) >= ALIKE_WORDS;
-  };
-  const distance = ({ start, end }: Definition) =>
-    start > definition.end ? start - definition.end : definition.start - end;
-  return others
-    .filter(isAlike)
+      (one.end < definition.start || one.start > definition.end) &&
+      shared / Math.max(words.length, own.length, 1) >= ALIKE_WORDS
+    );
+  });
+  const distance = ({ start }: Definition) => Math.abs(start - definition.start);
+  return (alike.length > MANY ? [] : alike)
     .toSorted((a, b) => distance(a) - distance(b))
-    .slice(0, SHOWN)
     .map((one, at) => {
       const site = { file, definition: one };
       const score = (risk * ALIKE) / (1 + at * REPEATED);
-      return definitionPiece(
-        "sibling",
-        site,
-        beginning(site, MAX_LINES, MAX_DOC_LINES),
-        score,
-        `, beside ${definition.name}`,
-      );
+      const ranges = beginning(site, MAX_LINES, MAX_DOC_LINES);
+      return definitionPiece("sibling", site, ranges, score, `, beside ${definition.name}`);
     });
 }
 
 const ALIKE_WORDS = 0.5;
-/** A word in a larger share of the names of a file is a prefix, and says nothing. */
-const PREFIX_SHARE = 0.3;
-const FEW_NAMES = 6;
-
-function distinctiveWords(definitions: readonly Definition[]): (name: string) => string[] {
-  const counts = new Map<string, number>();
-  for (const { name } of definitions)
-    for (const word of new Set(wordsOfName(name))) counts.set(word, (counts.get(word) ?? 0) + 1);
-  const most = Math.max(FEW_NAMES, definitions.length * PREFIX_SHARE);
-  return (name) => wordsOfName(name).filter((word) => (counts.get(word) ?? 0) <= most);
-}
 
 const BODY = 1;
 
