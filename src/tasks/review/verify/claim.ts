@@ -3,7 +3,7 @@ import { findDefinition } from "../../../agent/tools/find-definition.ts";
 import type { Finding } from "../../../core/finding.ts";
 import { byteLength, cutAtLine } from "../../../core/text/cut.ts";
 import { wrapUntrusted } from "../../../core/text/fence.ts";
-import { readWantedName, type WantedName } from "../../../repo/code/code-file.ts";
+import { isRun, isType, readWantedName, type WantedName } from "../../../repo/code/code-file.ts";
 import { isCommonName } from "../../../repo/code/names.ts";
 import {
   divideHunk,
@@ -232,11 +232,15 @@ async function definitionsOf(
   for (const path of [...new Set(paths)].slice(0, MAX_NAMED)) {
     if (names.size === 0) break;
     const lines = (await publicFile(run, path))?.lines.RIGHT;
-    for (const { name, start, end } of lines ? await definitionsIn(path, lines) : [])
-      if (names.delete(name)) found.push({ path, start, end });
+    for (const one of lines ? await definitionsIn(path, lines) : []) {
+      const { name, start, end } = one;
+      if ((isRun(one) || isType(one) || isOwnName(name)) && names.delete(name))
+        found.push({ path, start, end });
+    }
   }
   const inTime = AbortSignal.any([run.deps.signal, AbortSignal.timeout(MAX_SEARCH_MS)]);
-  for (const wanted of [...names.values()].slice(0, MAX_SEARCHED)) {
+  const searched = [...names.values()].filter(({ word, container }) => container !== null || isOwnName(word));
+  for (const wanted of searched.slice(0, MAX_SEARCHED)) {
     const { workspace, diffs, isPrivate } = run.deps;
     const context = { workspace, diffs, isPrivate, targetBranch: "", coverage: { serve() {} } };
     const query = { wanted, ref: "head", first: null, line: null } as const;
@@ -250,6 +254,9 @@ async function definitionsOf(
   }
   return found;
 }
+
+/** Whether a name is no plain word: `path` and `args` are defined everywhere. */
+const isOwnName = (name: string) => /[A-Z_\d]/.test(name);
 
 /** The code of these lines as far as there is room, without those that are shown already. */
 async function claimedCode(

@@ -2,14 +2,16 @@ import type { Correction } from "../../../agent/tools/tool.ts";
 
 const segmenter = new Intl.Segmenter("en", { granularity: "sentence" });
 
-/** The sentences and code blocks of a Markdown text, in order. Joined, they are the text. */
+/** The sentences and code blocks of a Markdown text, in order; a block belongs to the sentence that announces it. Joined, they are the text. */
 export function sentencesOf(text: string): string[] {
   const parts: string[] = [];
   for (const { block, isCode } of blocksOf(text)) {
     const own = isCode ? [block] : Array.from(segmenter.segment(block), ({ segment }) => segment);
     own.forEach((segment, at) => {
       const last = parts.at(-1);
-      const isMore = segment.trim() === "" || (at > 0 && last !== undefined && !isWhole(last, segment));
+      const isAnnounced = isCode && last?.trimEnd().endsWith(":");
+      const isMore =
+        segment.trim() === "" || isAnnounced || (at > 0 && last !== undefined && !isWhole(last, segment));
       if (last !== undefined && isMore) parts[parts.length - 1] = last + segment;
       else parts.push(segment);
     });

@@ -110,9 +110,14 @@ describe("the first messages of a verification", () => {
   });
 
   it("The messages hold the definition of a name in the text, wherever the repository has it", async () => {
-    const text = await asked({ ...finding, body: "It calls `calledBelow(1)` and `KEY`.", evidence: [] });
+    const text = await asked({
+      ...finding,
+      body: "It calls `calledBelow(1)`, `KEY` and `half`.",
+      evidence: [],
+    });
     expect(text).toContain("### src/calls.ts:5-8\n5|export function calledBelow");
     expect(text).not.toContain("secret/key.ts");
+    expect(text.split("### src/calls.ts")).toHaveLength(2);
   });
 
   it("Each sentence of the text has a number that the text itself cannot forge", async () => {

@@ -29,14 +29,13 @@ it("A struck sentence takes nothing of another one with it", () => {
   );
 });
 
-it("Code, wrapped lines and abbreviations do not end a sentence; code blocks are sentences of their own", () => {
+it("Code, wrapped lines and abbreviations do not end a sentence; a code block belongs to what announces it", () => {
   const text =
     "With `a. B` it fails, e.g. `Zero` (see `src/a.ts:42`). The old code\nreturned null. Do this:\n\n```ts\nfoo(); // A. B\n```\n\n- One.\n- Two";
   expect(sentencesOf(text).map((one) => one.trim())).toEqual([
     "With `a. B` it fails, e.g. `Zero` (see `src/a.ts:42`).",
     "The old code\nreturned null.",
-    "Do this:",
-    "```ts\nfoo(); // A. B\n```",
+    "Do this:\n\n```ts\nfoo(); // A. B\n```",
     "- One.",
     "- Two",
   ]);
