@@ -374,7 +374,7 @@ export const lookingReach: Reach = onlyIf(
     method === "GET" &&
     isPlain(path) &&
     (path === "/installation/repositories" ||
-      /^\/(repos\/[\w.-]+\/[\w.-]+|repositories\/\d+)\/(pulls|issues|commits)(\/|$)/.test(path)),
+      /^\/(repos\/[\w.-]+\/[\w.-]+|repositories\/\d+)\/(pulls|commits)(\/|$)/.test(path)),
 );
 
 /** Requests for credentials: the App's name, its installations' tokens and permissions, the credentials of a new App. */

@@ -4,7 +4,7 @@ import { identityReach, viewerQuery } from "./allowlist.ts";
 import { createGitHubClient, type GitHubClient, type GitHubClientOptions, type Page } from "./client.ts";
 import { unlessGone } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
-import type { CommentRef, RepositoryApi } from "./pull-request-api.ts";
+import type { RepositoryApi } from "./pull-request-api.ts";
 import { createRateLimiter } from "./rate-limit.ts";
 import { createRepositoryApi, read } from "./repository-client.ts";
 
@@ -38,8 +38,6 @@ export interface InstallationApi {
   repositories(): Pages<InstalledRepository>;
   /** Those with the most recent activity come first. */
   pulls(repository: RepositoryName, state: "open" | "all"): Pages<OpenPull>;
-  /** Whether our reaction shows that the comment was seen; also true if the comment is gone. */
-  wasSeen(repository: RepositoryName, comment: CommentRef): Promise<boolean>;
   repository(repository: RepositoryName): RepositoryApi;
 }
 
@@ -100,7 +98,6 @@ const Attempt = z
 export type DeliveryAttempt = z.infer<typeof Attempt>;
 
 const Payload = z.object({ request: z.object({ payload: z.unknown() }) });
-const Reactions = z.array(z.object({ user: z.object({ login: z.string() }).nullish() }));
 
 const listOf =
   <Item>(shape: z.ZodType<Item>, what: string) =>
@@ -130,7 +127,6 @@ export function createAppApi(client: GitHubClient): AppApi {
 
 /** @param client sends a token for all repositories of the installation */
 export function createInstallationApi(client: GitHubClient, app: AppIdentity): InstallationApi {
-  const { rest } = client;
   const Listed = z.object({ repositories: z.array(Repository) });
   return {
     repositories: () =>
@@ -146,17 +142,6 @@ export function createInstallationApi(client: GitHubClient, app: AppIdentity): I
         `/repos/${owner}/${name}/pulls?state=${state}&sort=updated&direction=desc&per_page=100`,
         listOf(Pull, "pull requests"),
       ),
-
-    async wasSeen({ owner, name: repo }, { id: comment_id, thread }) {
-      const asked = { owner, repo, comment_id, content: "eyes", per_page: 100 } as const;
-      const answer = await unlessGone(
-        thread === null
-          ? rest.reactions.listForIssueComment(asked)
-          : rest.reactions.listForPullRequestReviewComment(asked),
-      );
-      if (answer === null) return true;
-      return read(Reactions, answer.data, "reactions").some(({ user }) => user?.login === `${app.slug}[bot]`);
-    },
 
     repository: ({ owner, name: repo }) => createRepositoryApi({ client, owner, repo, app }),
   };

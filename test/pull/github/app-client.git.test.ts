@@ -55,18 +55,6 @@ describe("The API of an installation", () => {
     expect(items.map(({ number }) => number)).toContain(pull.number);
   });
 
-  it("A comment counts as seen if we reacted or it is gone, and not for reactions of others", async () => {
-    const { people, pull, app } = scenario;
-    const comment = people.comment(pull, "octocat", "/review");
-    const seen = () => api.wasSeen(shop, { id: comment.id, thread: null });
-    people.react(comment, "octocat", "eyes");
-    expect(await seen()).toBe(false);
-    people.react(comment, app.bot.login, "eyes");
-    expect(await seen()).toBe(true);
-    people.delete(comment);
-    expect(await seen()).toBe(true);
-  });
-
   it("A list ends if its links to the next page lead in a circle", async () => {
     const page = async () => ({ data: { repositories: [] }, next: "/installation/repositories?page=2" });
     const client = { rest: {}, page } as unknown as GitHubClient;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError, errorLine } from "../../../core/errors.ts";
+import { errorLine } from "../../../core/errors.ts";
 import {
   type AppApi,
   type DeliveryAttempt,
@@ -13,12 +13,12 @@ import { isNoReview } from "../../../pull/publish/conclusions.ts";
 import { checkRunKey } from "../../../pull/publish/existing.ts";
 import { sleepUnlessAborted } from "../../queue/database.ts";
 import {
+  askedBy,
   eventReview,
   fromJson,
   type JobOutcome,
   keyOf,
   missedPriority,
-  type NewJob,
   purgeJob,
   type RepositoryRef,
   reconcileJob,
@@ -183,7 +183,8 @@ async function takeUp(
   try {
     const payload = await api.payload(attempt.id);
     const jobs = await upkeep.jobsOf(event, payload);
-    const wanted = attempt.at < since ? await withoutReplays(jobs, options) : jobs;
+    // Before a lost database, a request may have been carried out; its author can ask again. A review of an event finds its check run.
+    const wanted = attempt.at < since ? jobs.filter(({ task }) => askedBy(task) === null) : jobs;
     if (wanted.length === 0) return "nothing";
     const isNew = await upkeep.queue.accept({ id: guid, event, action }, wanted);
     if (isNew) log.info(fields, "A failed delivery was processed");
@@ -194,39 +195,6 @@ async function takeUp(
     const what = isRefused ? "is lost" : "cannot be processed yet";
     log.warn({ ...fields, err: error }, `A failed delivery ${what}: ${errorLine(error)}`);
     return isRefused ? "nothing" : "unanswered";
-  }
-}
-
-/**
- * A failed delivery older than the database may have been taken up before the database was lost. Reviews of events find their check run; a
- * person's request is left out if we have shown that we saw it. So is a re-run, which leaves no sign.
- */
-async function withoutReplays(
-  jobs: readonly NewJob[],
-  { upkeep, signal }: DeliveryOptions,
-): Promise<NewJob[]> {
-  const wanted: NewJob[] = [];
-  for (const job of jobs) {
-    const { task } = job;
-    const isRerun = task.kind === "review" && task.again;
-    const isSeen = "commentId" in task && (await wasSeen(task, upkeep, signal));
-    if (!isRerun && !isSeen) wanted.push(job);
-  }
-  return wanted;
-}
-
-type InComment = Extract<NewJob["task"], { commentId: unknown }>;
-
-async function wasSeen(task: InComment, { access }: Upkeep, signal: AbortSignal): Promise<boolean> {
-  const { repository, commentId: id, thread } = task;
-  if (id === null) return false;
-  const api = await access.installation(repository.installation, signal);
-  try {
-    return await api.wasSeen(repository, { id, thread });
-  } catch (error) {
-    // If we may not see it, the job recognises its own answer below it.
-    if (error instanceof AppError && error.code === "github_forbidden") return false;
-    throw error;
   }
 }
 

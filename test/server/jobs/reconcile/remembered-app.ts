@@ -49,8 +49,6 @@ export class RememberedApp implements AsyncDisposable {
   readonly deliveries: Delivery[] = [];
   /** By their external id. */
   readonly checks = new Map<string, Partial<OwnCheckRun>>();
-  /** Comments at which we have shown that we saw them. */
-  readonly seen = new Set<number>();
   readonly inUse = new Set<number>();
   readonly removed: number[] = [];
   /** Every request. */
@@ -184,7 +182,6 @@ export class RememberedApp implements AsyncDisposable {
         const newestFirst = [...pulls].sort((a, b) => b.updatedAt - a.updatedAt);
         return this.#pages(`pulls ${name}`, newestFirst);
       },
-      wasSeen: async (_, comment) => this.seen.has(comment.id),
       repository: () =>
         ({
           checkRuns: async (head: string) => {
