@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { Category, Severity, Side, toolOf } from "../finding.ts";
 import { foldLine, ownWords } from "./folds.ts";
+import { withoutMarker } from "./marker.ts";
 import type { CarriedFinding, LedgerState } from "./state.ts";
 
 export interface OwnText {
@@ -133,10 +134,7 @@ export const agentPart = "Prompt for a coding agent";
 
 /** Our comment without its marker and the fold for coding agents, whose code contains no run of backticks as long as those of its fence. */
 export function withoutMachineParts(body: string): string {
-  const said = body
-    .trimEnd()
-    .replace(/(?:^|\n)<!-- hunkwise:[^\n]*$/, "")
-    .trimEnd();
+  const said = withoutMarker(body);
   const marks = /\n(`{3,})\r?\n\r?\n<\/details>$/.exec(said)?.[1];
   if (marks === undefined) return said;
   const before = said.slice(0, Math.max(0, said.lastIndexOf(`\n${marks}text`))).trimEnd();

@@ -93,6 +93,13 @@ export function parseMarker(text: string): Marker | undefined {
   return isKnown ? marker : ({ ...marker, state: emptyState } as Marker);
 }
 
+/** Our text without the marker on its last line, which is not for readers. */
+export const withoutMarker = (text: string): string =>
+  text
+    .trimEnd()
+    .replace(/(?:^|\n)<!-- hunkwise:[^\n]*$/, "")
+    .trimEnd();
+
 export function markerIn<Kind extends Marker["kind"]>(
   text: string,
   kind: Kind,

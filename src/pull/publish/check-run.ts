@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode, errorLine } from "../../core/errors.ts";
-import { type CheckMark, formatMarker, markerIn, parseMarker } from "../../core/ledger/marker.ts";
+import { type CheckMark, formatMarker, markerIn, withoutMarker } from "../../core/ledger/marker.ts";
 import type { CheckRunUpdate, OwnCheckRun, PullState, RepositoryApi } from "../github/pull-request-api.ts";
 import { isNoReview, isWaiting } from "./conclusions.ts";
 import { checkRunKey, type ReviewKey } from "./existing.ts";
@@ -393,11 +393,6 @@ function rendered(run: Judged, own: Own, commit: Commit): CheckRunUpdate {
     summary: publicText(summary.join("\n\n")),
     ...(run.text !== null && { text: publicText(run.text) }),
   };
-}
-
-function withoutMarker(summary: string): string {
-  const body = summary.trimEnd();
-  return parseMarker(body) ? body.slice(0, Math.max(0, body.lastIndexOf("\n"))).trimEnd() : summary;
 }
 
 function titleOf(other: number | null, conclusion: Conclusion | null, title: string): string {

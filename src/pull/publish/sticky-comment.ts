@@ -1,6 +1,6 @@
 import { AppError } from "../../core/errors.ts";
 import type { OwnText } from "../../core/ledger/entry.ts";
-import { formatMarker, markerIn } from "../../core/ledger/marker.ts";
+import { formatMarker, markerIn, withoutMarker } from "../../core/ledger/marker.ts";
 import { emptyState, fitState, type LedgerState, type Pause } from "../../core/ledger/state.ts";
 import { byteLength, cutBytes } from "../../core/text/cut.ts";
 import type { PublicText } from "../../core/text/inert-text.ts";
@@ -81,8 +81,7 @@ export function renderSticky(
 
 /** The text between the line about a pause and the marker. */
 function textOf(body: string): string {
-  const text = body.trimEnd();
-  const visible = text.slice(0, Math.max(0, text.lastIndexOf("\n"))).trimEnd();
+  const visible = withoutMarker(body);
   if (!visible.startsWith(pauseWords)) return visible;
   const end = visible.indexOf("\n");
   return end === -1 ? "" : visible.slice(end).trim();

@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode, errorLine, publicLine } from "../../../core/errors.ts";
 import { withoutMachineParts } from "../../../core/ledger/entry.ts";
-import { type Marker, markerIn, parseMarker } from "../../../core/ledger/marker.ts";
+import { type Marker, markerIn, withoutMarker } from "../../../core/ledger/marker.ts";
 import { cutCharacters } from "../../../core/text/cut.ts";
 import type {
   CommentRef,
@@ -214,13 +214,6 @@ export function askedThread(
 function messageOf({ author, body }: ThreadComment): ThreadMessage {
   const by = author.kind === "us" ? "Hunkwise" : (author.login ?? "somebody");
   return { by, body: cutCharacters(author.kind === "us" ? withoutMarker(body) : body, longest.message) };
-}
-
-/** Removes the marker at the end of our texts, which is not for readers. */
-function withoutMarker(body: string): string {
-  const text = body.trimEnd();
-  if (parseMarker(text) === undefined) return text;
-  return text.slice(0, Math.max(0, text.lastIndexOf("\n"))).trimEnd();
 }
 
 /** None if GitHub refuses to show them. */
