@@ -352,42 +352,35 @@ export function proposingReach(place: RepositoryPath): Reach {
   });
 }
 
-export function filesReach(place: RepositoryPath): Reach {
-  return onlyIf(
-    (call) => call.method === "GET" && (below(place, call.path)?.startsWith("contents/") ?? false),
-  );
-}
+/** Only reads, of paths like these. */
+const reading = (paths: RegExp, of: (path: string) => string | undefined = (path) => path): Reach =>
+  onlyIf(({ method, path }) => method === "GET" && paths.test(of(path) ?? ""));
 
-export function artifactsReach(place: RepositoryPath): Reach {
-  const reads = /^actions\/(workflows\/[\w.-]+\/runs|runs\/\d+\/artifacts|artifacts\/\d+\/zip)$/;
-  return onlyIf((call) => call.method === "GET" && reads.test(below(place, call.path) ?? ""));
-}
+export const filesReach = (place: RepositoryPath): Reach =>
+  reading(/^contents\//, (path) => below(place, path));
+
+export const artifactsReach = (place: RepositoryPath): Reach =>
+  reading(/^actions\/(workflows\/[\w.-]+\/runs|runs\/\d+\/artifacts|artifacts\/\d+\/zip)$/, (path) =>
+    below(place, path),
+  );
 
 /** Requests that the App makes about itself. */
-export const appReach: Reach = onlyIf(
-  ({ method, path }) => method === "GET" && /^\/app\/(installations|hook\/deliveries)(\/\d+)?$/.test(path),
-);
+export const appReach = reading(/^\/app\/(installations|hook\/deliveries)(\/\d+)?$/);
 
 /** Requests by which an installation looks for missed events. They change nothing. */
-export const lookingReach: Reach = onlyIf(
-  ({ method, path }) =>
-    method === "GET" &&
-    isPlain(path) &&
-    (path === "/installation/repositories" ||
-      /^\/(repos\/[\w.-]+\/[\w.-]+|repositories\/\d+)\/(pulls|commits)(\/|$)/.test(path)),
+export const lookingReach = reading(
+  /^\/(installation\/repositories$|(repos\/[\w.-]+\/[\w.-]+|repositories\/\d+)\/(pulls|commits)(\/|$))/,
+  (path) => (isPlain(path) ? path : undefined),
 );
 
 /** Requests for credentials: the App's name, its installations' tokens and permissions, the credentials of a new App. */
-export const credentialsReach: Reach = onlyIf(({ method, path, query }) => {
-  const asked = `${method} ${path}`;
-  return (
+export const credentialsReach: Reach = onlyIf(
+  ({ method, path, query }) =>
     query === "" &&
-    (asked === "GET /app" ||
-      /^GET \/app\/installations\/\d+$/.test(asked) ||
-      /^POST \/app\/installations\/\d+\/access_tokens$/.test(asked) ||
-      /^POST \/app-manifests\/[\w-]+\/conversions$/.test(asked))
-  );
-});
+    /^(GET \/app(\/installations\/\d+)?|POST \/app(\/installations\/\d+\/access_tokens|-manifests\/[\w-]+\/conversions))$/.test(
+      `${method} ${path}`,
+    ),
+);
 
 /** Which account a token writes as. */
 export const viewerQuery = "query { viewer { login } }";
@@ -404,10 +397,7 @@ export const endingReach: Reach = onlyIf(
 );
 
 /** Reads who a person is, and what they may see through an App. */
-export const userReach: Reach = onlyIf(
-  ({ method, path }) =>
-    method === "GET" && /^\/user(\/installations(\/[1-9]\d{0,15}\/repositories)?)?$/.test(path),
-);
+export const userReach = reading(/^\/user(\/installations(\/[1-9]\d{0,15}\/repositories)?)?$/);
 
 /** Exchanges the code of a person who logs in; below the root of the pages, not of the API. */
 export const exchangeReach: Reach = only({
