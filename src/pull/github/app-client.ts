@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { AppError } from "../../core/errors.ts";
 import { identityReach, viewerQuery } from "./allowlist.ts";
-import { createGitHubClient, type GitHubClient, type GitHubClientOptions, type Page } from "./client.ts";
+import { createGitHubClient, type GitHubClient, type GitHubClientOptions, type Pages } from "./client.ts";
 import { unlessGone } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
 import type { RepositoryApi } from "./pull-request-api.ts";
@@ -11,15 +10,6 @@ import { createRepositoryApi, read } from "./repository-client.ts";
 /*
  * Requests of an App about itself, and of an installation about everything it can access.
  */
-
-/** The pages of a list, newest first if GitHub sorts it so. */
-export type Pages<Item> = AsyncIterable<Item[]>;
-
-export async function wholeList<Item>(pages: Pages<Item>): Promise<Item[]> {
-  const items: Item[] = [];
-  for await (const page of pages) items.push(...page);
-  return items;
-}
 
 /** GitHub as the App itself. All methods reject with an AppError of a `github_*` code. */
 export interface AppApi {
@@ -104,19 +94,22 @@ const listOf =
   (data: unknown) =>
     read(z.array(shape), data, what);
 
+/** Of items in any list of these. */
+const mostHundreds = 1_000;
+
 /** @param client sends the App's own JSON web token */
 export function createAppApi(client: GitHubClient): AppApi {
   const { rest } = client;
   return {
     installations: () =>
-      pages(client, "/app/installations?per_page=100", listOf(Installation, "installations")),
+      client.pages("/app/installations", mostHundreds, listOf(Installation, "installations")),
 
     async installation(id) {
       const answer = await unlessGone(rest.apps.getInstallation({ installation_id: id }));
       return answer === null ? null : read(Installation, answer.data, "installation");
     },
 
-    deliveries: () => pages(client, "/app/hook/deliveries?per_page=100", listOf(Attempt, "deliveries")),
+    deliveries: () => client.pages("/app/hook/deliveries", mostHundreds, listOf(Attempt, "deliveries")),
 
     async payload(attempt) {
       const { data } = await rest.apps.getWebhookDelivery({ delivery_id: attempt });
@@ -130,42 +123,21 @@ export function createInstallationApi(client: GitHubClient, app: AppIdentity): I
   const Listed = z.object({ repositories: z.array(Repository) });
   return {
     repositories: () =>
-      pages(
-        client,
-        "/installation/repositories?per_page=100",
+      client.pages(
+        "/installation/repositories",
+        mostHundreds,
         (data) => read(Listed, data, "repositories").repositories,
       ),
 
     pulls: ({ owner, name }, state) =>
-      pages(
-        client,
-        `/repos/${owner}/${name}/pulls?state=${state}&sort=updated&direction=desc&per_page=100`,
+      client.pages(
+        `/repos/${owner}/${name}/pulls?state=${state}&sort=updated&direction=desc`,
+        mostHundreds,
         listOf(Pull, "pull requests"),
       ),
 
     repository: ({ owner, name: repo }) => createRepositoryApi({ client, owner, repo, app }),
   };
-}
-
-/** A link to the next page may lead in a circle. After this many pages of a hundred items, the list ends. */
-const mostPages = 1_000;
-
-async function* pages<Item>(
-  client: GitHubClient,
-  path: string,
-  itemsOf: (data: unknown) => Item[],
-): AsyncGenerator<Item[]> {
-  let next: string | null = path;
-  let listed = 0;
-  for (let number = 0; next !== null; number++) {
-    if (number === mostPages || listed > 100 * mostPages)
-      throw new AppError("too_large", `GitHub lists more than ${100 * mostPages} items at ${path}`);
-    const page: Page = await client.page(next);
-    const items = itemsOf(page.data);
-    listed += items.length;
-    yield items;
-    next = page.next;
-  }
 }
 
 const Viewer = z.object({ viewer: z.object({ login: z.string() }) });

@@ -103,21 +103,26 @@ export interface GitHubClient {
   /** Typed endpoints. Every call goes through the hooks below and only rejects with an AppError. */
   readonly rest: Octokit["rest"];
   readonly request: Octokit["request"];
-  /** All items of a list. Rejects with `too_large` if there are more than this many hundreds. */
-  list(path: string, mostHundreds: number): Promise<unknown[]>;
-  /** Returns what `of` makes of each page. The page itself is not kept: people may fill each item with 65,536 characters. */
-  list<Item>(path: string, mostHundreds: number, of: (page: unknown[]) => Item[]): Promise<Item[]>;
-  page(path: string): Promise<Page>;
+  /**
+   * What `of` makes of each page of a list; default: all items. The page itself is not kept: people may fill each item with 65,536
+   * characters. Rejects with `too_large` if there are more than this many hundreds.
+   */
+  list<Item = unknown>(path: string, mostHundreds: number, of?: (page: unknown[]) => Item[]): Promise<Item[]>;
+  /** The same page by page, whatever form a page has. */
+  pages<Item>(path: string, mostHundreds: number, itemsOf: (data: unknown) => Item[]): Pages<Item>;
   /** A GraphQL query, never a mutation: it is repeated after a fault, like any read. */
   query<Data>(text: string, variables: Record<string, unknown>, shape: z.ZodType<Data>): Promise<Data>;
   /** A GraphQL mutation that may run twice without further effect: paced like a write, and repeated after a fault. */
   mutate<Data>(text: string, variables: Record<string, unknown>, shape: z.ZodType<Data>): Promise<Data>;
 }
 
-export interface Page {
-  data: unknown;
-  /** Address of the next page, for the same method; null if there is none. */
-  next: string | null;
+/** The pages of a list, newest first if GitHub sorts it so. */
+export type Pages<Item> = AsyncIterable<Item[]>;
+
+export async function wholeList<Item>(pages: Pages<Item>): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const page of pages) items.push(...page);
+  return items;
 }
 
 /** The part of octokit that plugins get. */
@@ -211,9 +216,9 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
   return {
     rest: octokit.rest,
     request: octokit.request,
-    list: <Item>(path: string, most: number, of?: (page: unknown[]) => Item[]) =>
-      list(octokit, path, most, of ?? ((page) => page as Item[])),
-    page: (path) => page(octokit, path),
+    list: <Item>(path: string, most: number, of = (page: unknown[]) => page as Item[]) =>
+      list(octokit, path, most, of),
+    pages: (path, most, itemsOf) => pages(octokit, path, most, itemsOf),
     query: (text, variables, shape) => graphql("query", text, variables, shape),
     mutate: (text, variables, shape) => graphql("mutation", text, variables, shape),
   };
@@ -275,25 +280,35 @@ async function list<Item>(
   mostHundreds: number,
   of: (page: unknown[]) => Item[],
 ): Promise<Item[]> {
-  const most = mostHundreds * 100;
-  const items: Item[] = [];
-  let url: string | null = `${path}?per_page=${itemsAPage}`;
-  for (let listed = 0; url !== null; listed += itemsAPage) {
-    if (listed >= most) throw new AppError("too_large", `GitHub lists more than ${most} items at ${path}`);
-    // The transport refuses a link to another origin.
-    const { data, next }: Page = await page(octokit, url);
+  const itemsOf = (data: unknown) => {
     if (!Array.isArray(data)) throw unreadableAnswer(`GET ${path}`, "a list was expected");
-    // Pages that are longer than requested could have any total size.
-    if (data.length > 100) throw unreadableAnswer(`GET ${path}`, "a page has more than 100 items");
-    items.push(...of(data));
-    url = next;
-  }
-  return items;
+    return of(data);
+  };
+  return wholeList(pages(octokit, path, mostHundreds, itemsOf, itemsAPage));
 }
 
-async function page(octokit: Octokit, path: string): Promise<Page> {
-  const { data, headers } = await octokit.request({ method: "GET", url: path });
-  return { data, next: nextPage(headers) ?? null };
+async function* pages<Item>(
+  octokit: Octokit,
+  path: string,
+  mostHundreds: number,
+  itemsOf: (data: unknown) => Item[],
+  perPage = 100,
+): AsyncGenerator<Item[]> {
+  const most = mostHundreds * 100;
+  let url: string | undefined = `${path}${path.includes("?") ? "&" : "?"}per_page=${perPage}`;
+  // The pages count, because their links may lead in a circle. The transport refuses a link to another origin.
+  for (let listed = 0; url !== undefined; listed += perPage) {
+    if (listed >= most) throw new AppError("too_large", `GitHub lists more than ${most} items at ${path}`);
+    const { data, headers }: Awaited<ReturnType<Octokit["request"]>> = await octokit.request({
+      method: "GET",
+      url,
+    });
+    const items = itemsOf(data);
+    // Pages that are longer than requested could have any total size.
+    if (items.length > 100) throw unreadableAnswer(`GET ${path}`, "a page has more than 100 items");
+    yield items;
+    url = nextPage(headers);
+  }
 }
 
 /** Address of the next page; undefined after the last. */

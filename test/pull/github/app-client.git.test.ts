@@ -1,11 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lookingReach } from "../../../src/pull/github/allowlist.ts";
-import {
-  createInstallationApi,
-  type InstallationApi,
-  wholeList,
-} from "../../../src/pull/github/app-client.ts";
-import { createGitHubClient, type GitHubClient } from "../../../src/pull/github/client.ts";
+import { createInstallationApi, type InstallationApi } from "../../../src/pull/github/app-client.ts";
+import { createGitHubClient, wholeList } from "../../../src/pull/github/client.ts";
 import { createRateLimiter } from "../../../src/pull/github/rate-limit.ts";
 import { createScenario, type Scenario } from "../../support/github-double/scenario.ts";
 
@@ -53,12 +49,5 @@ describe("The API of an installation", () => {
     people.retitle(pull, "Another title");
     const items = await wholeList(api.pulls(shop, "open"));
     expect(items.map(({ number }) => number)).toContain(pull.number);
-  });
-
-  it("A list ends if its links to the next page lead in a circle", async () => {
-    const page = async () => ({ data: { repositories: [] }, next: "/installation/repositories?page=2" });
-    const client = { rest: {}, page } as unknown as GitHubClient;
-    const circle = createInstallationApi(client, { id: 1, slug: "hunk-bot" });
-    await expect(wholeList(circle.repositories())).rejects.toMatchObject({ code: "too_large" });
   });
 });

@@ -299,16 +299,3 @@ describe("a clock that is set back by an hour", () => {
     expect(waited()).toBe(0);
   });
 });
-
-describe("One page of a list", () => {
-  it("A page has the address of the next one", async () => {
-    const next = `<${host}/app/installations?page=2>; rel="next"`;
-    nock(host)
-      .get("/app/installations")
-      .reply(200, [{ id: 1 }], { link: next });
-    const { client, waited } = clientFor();
-    const page = await client.page("/app/installations");
-    expect(page).toEqual({ data: [{ id: 1 }], next: `${host}/app/installations?page=2` });
-    expect(waited()).toBe(0);
-  });
-});

@@ -1,6 +1,6 @@
 import { AppError } from "../../../core/errors.ts";
 import { count } from "../../../core/text/count.ts";
-import { wholeList } from "../../../pull/github/app-client.ts";
+import { wholeList } from "../../../pull/github/client.ts";
 import { currentLedger } from "../../../pull/publish/existing.ts";
 import { figuresOfLedger } from "../../figures/pull-figures.ts";
 import {

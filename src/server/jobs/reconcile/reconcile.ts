@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { errorLine } from "../../../core/errors.ts";
-import {
-  type AppApi,
-  type DeliveryAttempt,
-  type InstallationApi,
-  type InstalledRepository,
-  type OpenPull,
-  wholeList,
+import type {
+  AppApi,
+  DeliveryAttempt,
+  InstallationApi,
+  InstalledRepository,
+  OpenPull,
 } from "../../../pull/github/app-client.ts";
+import { wholeList } from "../../../pull/github/client.ts";
 import { isReview, ownOf } from "../../../pull/publish/check-run.ts";
 import { isNoReview } from "../../../pull/publish/conclusions.ts";
 import { checkRunKey } from "../../../pull/publish/existing.ts";

@@ -4,8 +4,8 @@ import type {
   InstallationApi,
   InstalledRepository,
   OpenPull,
-  Pages,
 } from "../../../../src/pull/github/app-client.ts";
+import type { Pages } from "../../../../src/pull/github/client.ts";
 import type { OwnCheckRun, RepositoryApi } from "../../../../src/pull/github/pull-request-api.ts";
 import type { Upkeep } from "../../../../src/server/jobs/job-dependencies.ts";
 import { maintain } from "../../../../src/server/jobs/reconcile/keep-up.ts";
