@@ -36,9 +36,8 @@ export function modelAnswer({ model }: Pick<AnswerResult, "model">, text: string
   return (maxBytes: number) => `${untrustedBlock(text, maxBytes - byteLength(footer) - 2)}\n\n${footer}`;
 }
 
-/** What fits on one screen, with lines of usual length. */
-const screen = { lines: 40, characters: 4_000 };
-const CUT = "… (cut to one screen)";
+/** What fits on one screen of 40 usual lines, with the end of a block of code and what says that it was cut. */
+const screen = { lines: 36, bytes: 3_900 };
 
 export function modelDescription({ model }: Pick<AnswerResult, "model">, text: string, head: string) {
   const footer = `<sub>Described by ${untrustedCode(model)} from the code at ${head.slice(0, 12)}. A model may be wrong; the code decides.</sub>`;
@@ -47,16 +46,9 @@ export function modelDescription({ model }: Pick<AnswerResult, "model">, text: s
 
 function oneScreen(text: string, maxBytes: number): string {
   // As they are rendered: a carriage return ends a line, too.
-  const whole = text.trim().replace(/\r\n?/g, "\n");
-  const lines = whole.slice(0, screen.characters).split("\n");
-  for (let taken = Math.min(lines.length, screen.lines); taken > 0; taken--) {
-    const head = lines.slice(0, taken).join("\n");
-    const shown = untrustedBlock(head, maxBytes);
-    const text = head.length === whole.length ? shown : `${shown}\n\n${CUT}`;
-    if (text.length <= screen.characters && text.split("\n").length <= screen.lines) return text;
-  }
-  const [first = ""] = lines;
-  return `${untrustedBlock(first, screen.characters / 2)}\n\n${CUT}`;
+  const lines = text.trim().split(/\r\n?|\n/);
+  const shown = untrustedBlock(lines.slice(0, screen.lines).join("\n"), Math.min(maxBytes, screen.bytes));
+  return lines.length > screen.lines ? `${shown}\n\n… (cut to one screen)` : shown;
 }
 
 const mostSentenceBytes = 1_000;
