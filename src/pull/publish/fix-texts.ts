@@ -9,7 +9,7 @@ import type { Refusal } from "../../tasks/fix/check-edits.ts";
 import type { FixResult, Repair } from "../../tasks/fix/fix-input.ts";
 import type { LineSuggestion } from "../../tasks/fix/suggestions.ts";
 import type { InlineComment } from "../github/pull-request-api.ts";
-import { details } from "./markdown-parts.ts";
+import { details, section } from "./markdown-parts.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 
 const MAX_SUBJECT = 72;
@@ -53,7 +53,7 @@ export interface FixReport {
 }
 
 const mostLineBytes = 600;
-const mostRefusals = 10;
+const mostRefusedBytes = 5_000;
 
 /** What was done, how it was checked, and what people must still do. */
 export function renderFix(report: FixReport): (maxBytes: number) => string {
@@ -68,20 +68,12 @@ export function renderFix(report: FixReport): (maxBytes: number) => string {
   };
 }
 
-function refusalLines(refusals: readonly Refusal[]): string[] {
-  const lines = refusals.slice(0, mostRefusals).map(({ path, reason }) => {
-    const where = path === null ? "" : `${untrustedCode(path)}: `;
-    return `- ${where}${untrustedLine(reason, mostLineBytes)}.`;
-  });
-  const more = refusals.length - lines.length;
-  return more > 0 ? [...lines, `- and ${more} more`] : lines;
-}
+const refusalLine = ({ path, reason }: Refusal) =>
+  `- ${path === null ? "" : `${untrustedCode(path)}: `}${untrustedLine(reason, mostLineBytes)}.`;
 
 /** Changes that a model tried and was refused, whatever it says about them. */
 const keptFrom = ({ refused }: FixResult) =>
-  refused.length === 0
-    ? ""
-    : ["I was not allowed to make these changes:", ...refusalLines(refused)].join("\n");
+  section("I was not allowed to make these changes:", refused, refusalLine, mostRefusedBytes).join("");
 
 const triedLine = ({ tried_out: { commands, why_none } }: FixResult) =>
   triedWords({ commands, why_none: why_none && untrustedLine(why_none, mostLineBytes) }, untrustedCode);
@@ -95,10 +87,12 @@ function heading({ end, fix }: FixReport): string {
       if (fix.edits.length === 0) return "Nothing was changed.";
       return `I made a repair and **did not push it**: ${whyNotApplied(fix)}.`;
     case "refused":
-      return [
+      return section(
         "I made a repair and **did not push it**, because a fix may not make these changes:",
-        ...refusalLines(end.refusals),
-      ].join("\n");
+        end.refusals,
+        refusalLine,
+        mostRefusedBytes,
+      ).join("");
     case "pushed":
       return `Pushed ${end.commit}.`;
     case "moved": {

@@ -131,7 +131,7 @@ describe("The report on a fix", () => {
   it("The report says what the model was not allowed to change, whatever the model says", () => {
     const refused = [{ path: ".github/workflows/ci.yml", reason: "it decides what runs in CI" }];
     expect(told({ kind: "none" }, { refused, edits: [] })).toContain(
-      "I was not allowed to make these changes:\n- `.github/workflows/ci.yml`: it decides what runs in CI.",
+      "I was not allowed to make these changes:\n\n- `.github/workflows/ci.yml`: it decides what runs in CI.",
     );
   });
 
