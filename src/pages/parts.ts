@@ -12,29 +12,22 @@ export function timeOf(at: number | null): Html | null {
   return html`<time datetime="${iso}" title="${iso.slice(0, 19).replace("T", " ")} UTC">${iso.slice(0, 16).replace("T", " ")}</time>`;
 }
 
+const units = Object.entries({ d: 86_400, h: 3_600, min: 60, s: 1 });
+
 /** A span of milliseconds: "8 s", "3 min 20 s", "2 h 5 min", "3 d 4 h". */
 export function span(milliseconds: number | null): string {
   if (milliseconds === null) return "";
-  const seconds = Math.round(Math.max(0, milliseconds) / 1_000);
-  const units = [
-    ["d", 86_400],
-    ["h", 3_600],
-    ["min", 60],
-    ["s", 1],
-  ] as const;
-  const first = units.findIndex(([, size]) => seconds >= size);
-  let rest = seconds;
-  const parts = units.slice(first < 0 ? 3 : first).map(([unit, size]) => {
+  let rest = Math.round(Math.max(0, milliseconds) / 1_000);
+  const counts = units.map(([unit, size]) => {
     const count = Math.floor(rest / size);
-    rest -= count * size;
-    return { count, unit };
+    rest %= size;
+    return { count, words: `${count} ${unit}` };
   });
-  // The two largest, and a second one only if it says something.
-  return parts
-    .slice(0, 2)
-    .filter(({ count }, index) => index === 0 || count > 0)
-    .map(({ count, unit }) => `${count} ${unit}`)
-    .join(" ");
+  const first = counts.findIndex(({ count }) => count > 0);
+  if (first < 0) return "0 s";
+  // The two largest, and the second one only if it says something.
+  const shown = counts.slice(first, first + 2).filter(({ count }) => count > 0);
+  return shown.map(({ words }) => words).join(" ");
 }
 
 /** A sum of money, to the cent; one below a cent to a hundredth of it. */
