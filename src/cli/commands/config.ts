@@ -145,14 +145,9 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   const { workTree, paths } = await listWorkingFiles(repo, { gitPath, signal });
   const shown = (file: string) => relative(process.cwd(), join(workTree, file));
   const read = (file: string) => readText(join(workTree, file), signal);
-  let root: { file: string; text: string } | null = null;
-  for (const file of rootPaths) {
-    const text = await read(file);
-    if (text === null) continue;
-    root = { file, text };
-    break;
-  }
-  const own = root === null ? null : parseRepoConfig(root.text, { isStrict: true });
+  const roots = await Promise.all(rootPaths.map(async (file) => ({ file, text: await read(file) })));
+  const root = roots.find(({ text }) => text !== null);
+  const own = root ? parseRepoConfig(root.text ?? "", { isStrict: true }) : null;
   const regular = async (names: readonly string[]) => {
     const texts = new Map<string, string | null>();
     for (const file of names.toSorted()) {
@@ -180,11 +175,9 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   const nested = paths.filter((path) => isNestedName(path) && texts.has(path)).length;
   return {
     problems: problems.map((problem) => ({ ...problem, file: shown(problem.file) })),
-    root: root !== null && own?.ok ? { file: shown(root.file), config: own.config } : null,
+    root: root && own?.ok ? { file: shown(root.file), config: own.config } : null,
     valid: [
-      root === null
-        ? `There is no ${usualFile} in ${workTree}: the defaults apply.`
-        : `${shown(root.file)} is valid.`,
+      root ? `${shown(root.file)} is valid.` : `There is no ${usualFile} in ${workTree}: the defaults apply.`,
       ...(nested > 0 ? [`${count(nested, "nested file")} ${nested === 1 ? "is" : "are"} valid, too.`] : []),
       ...(ruleTexts.size > 0
         ? [`${count(ruled.rules, "own rule")} in ${count(ruleTexts.size, "file")} can run.`]
