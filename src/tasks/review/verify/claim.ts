@@ -195,10 +195,16 @@ async function rangesOf(
 ): Promise<Range[]> {
   const lines = (await publicFile(run, path))?.lines.RIGHT ?? null;
   const own = side === "RIGHT" ? await definitionOf(path, lines, line) : null;
+  const tree = await run.deps.workspace.tree("head");
+  const spots = [...body.matchAll(LINES)].slice(0, MAX_NAMED);
+  const paths = pathsNamed(
+    new Set(spots.flatMap(([, where = path]) => (tree.has(where) ? [] : [where]))),
+    tree,
+  );
   const named = [
     ...evidence.map((one) => ({ path: one.path, start: one.start_line, end: one.end_line })),
-    ...[...body.matchAll(LINES)].slice(0, MAX_NAMED).map(([, where = path, first = "", last = first]) => ({
-      path: where,
+    ...spots.map(([, where = path, first = "", last = first]) => ({
+      path: paths.get(where) ?? where,
       start: Math.max(1, Number(first) - NEAR_LINES),
       end: Number(last) + NEAR_LINES,
     })),
@@ -213,6 +219,17 @@ async function rangesOf(
   const changed = run.change.files.map(({ change }) => change.path);
   const defined = await definitionsOf(run, [path, ...named.map((one) => one.path), ...changed], names);
   return [...(own ? [{ path, ...cutAround(own, line) }] : []), ...named, ...defined];
+}
+
+/** The only paths with these names, with or without their extensions, as in "Parser:12". */
+function pathsNamed(names: ReadonlySet<string>, tree: ReadonlyMap<string, unknown>): Map<string, string> {
+  const found = new Map<string, string[]>();
+  for (const path of names.size === 0 ? [] : tree.keys()) {
+    const base = path.slice(path.lastIndexOf("/") + 1);
+    for (const name of new Set([base, base.replace(/\.\w+$/, "")]))
+      if (names.has(name)) found.set(name, [...(found.get(name) ?? []), path].slice(0, 2));
+  }
+  return new Map([...found].flatMap(([name, [path, other]]) => (path && !other ? [[name, path]] : [])));
 }
 
 /** A long definition is shown near a line. */

@@ -105,6 +105,9 @@ describe("the first messages of a verification", () => {
   it("The messages hold the lines that the text names, and the definition around the claim", async () => {
     const text = await asked({ ...finding, body: "See src/calls.ts:7.", evidence: [] });
     expect(text).toContain("### src/calls.ts:4-8\n4|}\n5|export function calledBelow");
+    expect(await asked({ ...finding, body: "As in calls:7.", evidence: [] })).toContain(
+      "### src/calls.ts:4-8\n",
+    );
     const own = { ...finding, path: "src/calls.ts", line: 2, body: "It doubles.", evidence: [] };
     expect(await asked(own)).toContain("### src/calls.ts:1-4\n1|export function calledAbove");
   });
