@@ -101,12 +101,11 @@ function tellingLines(site: DefinitionSite, one: Changed, { weightOf }: Known): 
   if (end - start < MAX_LINES) return beginning(site, MAX_LINES, MAX_DOC_LINES);
   const { before, removed, after, spots } = one;
   const words = new Set([
-    ...(before === null ? [] : wordsIn(before, rangesOf(removed))),
-    ...(after === null ? [] : wordsIn(after, rangesOf(spots))),
+    ...(before === null ? [] : wordsOn(before.file, rangesOf(removed))),
+    ...(after === null ? [] : wordsOn(after.file, rangesOf(spots))),
   ]);
-  for (const word of words) if (word.startsWith(NAME_MARK)) words.delete(word);
   const worth = (line: number) =>
-    [...wordsIn(site, [{ start: line, end: line }])]
+    [...wordsOn(site.file, [{ start: line, end: line }])]
       .filter((word) => words.has(word))
       .reduce((sum, word) => sum + weightOf(word), 0);
   const head = { start, end: Math.min(signatureEnd, start + HEAD_LINES) };
@@ -180,9 +179,15 @@ const wholeOf = ({ docStart, start, end }: Definition): LineSpan => ({
 
 const NAME_MARK = "#";
 
-/** The words on the lines, alone and with the next one, and those of the definition's name with a mark. */
+/** The words on the lines, and those of the definition's name with a mark. */
 function wordsIn({ file, definition: { name } }: DefinitionSite, ranges: readonly LineSpan[]): Set<string> {
-  const words = new Set(constructors.has(name) ? [] : wordsOfName(name).map((part) => NAME_MARK + part));
+  const named = constructors.has(name) ? [] : wordsOfName(name).map((part) => NAME_MARK + part);
+  return new Set([...named, ...wordsOn(file, ranges)]);
+}
+
+/** The words on the lines, alone and with the next one. */
+function wordsOn(file: CodeFile, ranges: readonly LineSpan[]): Set<string> {
+  const words = new Set<string>();
   for (const { start, end } of ranges)
     for (const line of file.lines.slice(start - 1, Math.min(end, start - 1 + MAX_READ))) {
       let last = "";

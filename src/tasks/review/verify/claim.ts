@@ -21,6 +21,7 @@ import type { PlaceRun, ReviewRun } from "../../loop/review-run.ts";
 import { openingMessages, roomFor } from "../../loop/run-loop.ts";
 import { verifyPrompt } from "../../prompts/prompts.ts";
 import { ruleOfClaim } from "../../rules/named-rules.ts";
+import { joined } from "../context/lookup.ts";
 import { sentencesOf } from "./sentences.ts";
 
 const MAX_QUOTE_BYTES = 4_000;
@@ -43,7 +44,8 @@ const SHORT_SHARE = 0.04;
 export async function claimMessages(run: ReviewRun, findings: readonly Finding[]): Promise<Message[]> {
   const { verify } = run.deps.models;
   const listBytes = roomFor(verify, MAX_LIST_BYTES, SHORT_SHARE);
-  const ranges = (await Promise.all(findings.map((one) => rangesOf(run, one)))).flat();
+  const search = definitionSearch(run);
+  const ranges = (await Promise.all(findings.map((one) => rangesOf(run, one, search)))).flat();
   const hunks: string[] = [];
   for (const path of new Set([...findings, ...ranges].map((one) => one.path))) {
     const own = findings.filter((one) => one.path === path);
@@ -52,16 +54,15 @@ export async function claimMessages(run: ReviewRun, findings: readonly Finding[]
     const room = own.length > 0 ? MAX_CLAIM_HUNKS_BYTES * own.length : MAX_CLAIM_HUNKS_BYTES / 2;
     hunks.push(await changeAround(run, spots, room));
   }
+  const diff = hunks.join("\n");
   const room = Math.min(MAX_CODE_BYTES, MAX_CLAIM_CODE_BYTES * (1 + findings.length / 2));
   return openingMessages(verifyPrompt, [
     task(run),
     ...purpose(run),
     ...hunks,
-    await claimedCode(run, ranges, hunks.join("\n"), roomFor(verify, room, 2 * SHORT_SHARE)),
+    await claimedCode(run, ranges, diff, roomFor(verify, room, 2 * SHORT_SHARE)),
     `# ${findings.length === 1 ? "The claim" : `The ${findings.length} claims`}`,
-    ...findings.map((finding, at) =>
-      claimSection(run, finding, { number: at + 1, hunks: hunks.join("\n"), listBytes }),
-    ),
+    ...findings.map((finding, at) => claimSection(run, finding, { number: at + 1, diff, listBytes })),
   ]);
 }
 
@@ -92,15 +93,15 @@ function purpose({ input: { pull }, change, deps }: ReviewRun): string[] {
 interface ClaimParts {
   number: number;
   /** What is shown of the change. */
-  hunks: string;
+  diff: string;
   listBytes: number;
 }
 
-function claimSection(run: ReviewRun, finding: Finding, { number, hunks, listBytes }: ClaimParts): string {
+function claimSection(run: ReviewRun, finding: Finding, { number, diff, listBytes }: ClaimParts): string {
   const { title, category, path, side, line, start_line, quote } = finding;
   const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
   const where = side === "RIGHT" ? "at head" : "of the merge base, removed by the change";
-  const isShown = quote.split("\n").every((text) => hunks.includes(text.trim()));
+  const isShown = quote.split("\n").every((text) => diff.includes(text.trim()));
   const code = isShown
     ? firstLine(quote)
     : cutAtLine(quote, roomFor(run.deps.models.verify, MAX_QUOTE_BYTES, SHORT_SHARE)).text;
@@ -192,6 +193,7 @@ const NAMES = /`((?:[\w$]{1,60}(?:\.|::|#|->)){0,4}[A-Za-z_$][\w$]{2,60})\b[^`]{
 async function rangesOf(
   run: ReviewRun,
   { path, side, line, evidence, title, body }: Finding,
+  search: DefinitionSearch,
 ): Promise<Range[]> {
   const lines = (await publicFile(run, path))?.lines.RIGHT ?? null;
   const own = side === "RIGHT" ? await definitionOf(path, lines, line) : null;
@@ -217,7 +219,8 @@ async function rangesOf(
     }),
   );
   const changed = run.change.files.map(({ change }) => change.path);
-  const defined = await definitionsOf(run, [path, ...named.map((one) => one.path), ...changed], names);
+  const near = [path, ...named.map((one) => one.path), ...changed];
+  const defined = await definitionsOf(run, near, names, search);
   return [...(own ? [{ path, ...cutAround(own, line) }] : []), ...named, ...defined];
 }
 
@@ -244,6 +247,7 @@ async function definitionsOf(
   run: ReviewRun,
   paths: readonly string[],
   names: Map<string, WantedName>,
+  search: DefinitionSearch,
 ): Promise<Range[]> {
   const found: Range[] = [];
   for (const path of [...new Set(paths)].slice(0, MAX_NAMED)) {
@@ -257,19 +261,30 @@ async function definitionsOf(
   }
   const inTime = AbortSignal.any([run.deps.signal, AbortSignal.timeout(MAX_SEARCH_MS)]);
   const searched = [...names.values()].filter(({ word, container }) => container !== null || isOwnName(word));
-  for (const wanted of searched.slice(0, MAX_SEARCHED)) {
-    const { workspace, diffs, isPrivate } = run.deps;
-    const context = { workspace, diffs, isPrivate, targetBranch: "", coverage: { serve() {} } };
+  for (const wanted of searched.slice(0, MAX_SEARCHED)) found.push(...(await search(wanted, inTime)));
+  return found;
+}
+
+type DefinitionSearch = (wanted: WantedName, signal: AbortSignal) => Promise<readonly Range[]>;
+
+/** Finds the few definitions of a name in the repository, once for all claims of a conversation. */
+function definitionSearch({ deps: { workspace, diffs, isPrivate } }: ReviewRun): DefinitionSearch {
+  const context = { workspace, diffs, isPrivate, targetBranch: "", coverage: { serve() {} } };
+  const known = new Map<string, Promise<readonly Range[]>>();
+  const search: DefinitionSearch = async (wanted, signal) => {
     const query = { wanted, ref: "head", first: null, line: null } as const;
     // What is not found in time is not shown: the second look may read it.
-    const best = await findDefinition(query, context, inTime).then(
-      ({ found: all }) => all.filter((one) => one.isBest),
-      () => [],
-    );
-    if (best.length > MAX_OF_A_NAME) continue;
-    for (const { entry, start, end } of best) found.push({ path: entry.path, start, end });
-  }
-  return found;
+    const { found } = await findDefinition(query, context, signal).catch(() => ({ found: [] }));
+    const best = found.filter((one) => one.isBest);
+    if (best.length > MAX_OF_A_NAME) return [];
+    return best.map(({ entry, start, end }) => ({ path: entry.path, start, end }));
+  };
+  return (wanted, signal) => {
+    const key = `${wanted.container ?? ""}.${wanted.word}`;
+    const found = known.get(key) ?? search(wanted, signal);
+    known.set(key, found);
+    return found;
+  };
 }
 
 /** Whether a name is no plain word: `path` and `args` are defined everywhere. */
@@ -299,24 +314,12 @@ async function claimedCode(
   }
   if (taken.length === 0) return "";
   const blocks = [...Map.groupBy(taken, ({ path }) => path)].flatMap(([path, ofFile]) =>
-    joined(ofFile).map(({ start, end }) => {
+    joined(ofFile, Number.POSITIVE_INFINITY).map(({ start, end }) => {
       const code = ofFile[0]?.lines.slice(start - 1, end) ?? [];
       return `### ${showPath(path)}:${start}-${end}\n${code.map((text, at) => `${start + at}|${shorten(text)}`).join("\n")}`;
     }),
   );
   return `# Code that is named below\n${wrapUntrusted("code", blocks.join("\n"))}`;
-}
-
-/** Ranges of one file in line order, joined where they touch. */
-function joined(ranges: readonly Range[]): Range[] {
-  const all: Range[] = [];
-  for (const range of ranges.toSorted((a, b) => a.start - b.start)) {
-    const last = all.at(-1);
-    if (last && range.start <= last.end + 1)
-      all[all.length - 1] = { ...last, end: Math.max(last.end, range.end) };
-    else all.push(range);
-  }
-  return all;
 }
 
 function places({ places: also }: Finding, maxBytes: number): string {
