@@ -26,18 +26,25 @@ function visible({ pull, repository }: { pull: Pull; repository: Repository }): 
 const withoutMarker = (body: string) => body.replace(/\s*<!-- hunkwise:[^\n]*$/, "");
 
 describe.concurrent("the Action", patient, () => {
-  it("The Action writes what the App writes: comments, sides, lines, summary and check", async () => {
-    const byApp = await onApp(change, async (app) => {
-      await app.review();
-      return visible(app);
-    });
-    const byAction = await onAction(change, async (one) => {
-      const done = await one.on("pull_request_target", "opened", { inputs: { "state-key": stateKey } });
-      expect({ code: done.code, commands: commandsIn(done.log) }).toEqual({ code: 0, commands: [] });
-      return visible(one);
-    });
-    expect(byAction).toEqual(byApp);
-  });
+  it.each([
+    ["a released commit", false],
+    ["a commit that is not built", true],
+  ])(
+    "The Action of %s writes what the App writes: comments, sides, lines, summary and check",
+    async (_, unbuilt) => {
+      const byApp = await onApp(change, async (app) => {
+        await app.review();
+        return visible(app);
+      });
+      const byAction = await onAction(change, async (one) => {
+        const inputs = { "state-key": stateKey };
+        const done = await one.on("pull_request_target", "opened", { inputs, unbuilt });
+        expect({ code: done.code, commands: commandsIn(done.log) }).toEqual({ code: 0, commands: [] });
+        return visible(one);
+      });
+      expect(byAction).toEqual(byApp);
+    },
+  );
 
   it("The Action gives its outputs the counts, and writes reports and a summary", () =>
     onAction(change, async (one) => {

@@ -10,8 +10,9 @@ import type { Payload } from "./github-double/payloads.ts";
 import { appKeys, type Scenario } from "./github-double/scenario.ts";
 
 /*
- * Plays GitHub's runner for the last step of action.yml: the step's environment and script are the file's own. It ends at the steps before
- * (test/action.slow.test.ts runs these), at masks in the log, and at the runner's own process: a step here has no other step beside it.
+ * Plays GitHub's runner for a released commit, whose one step is a program of the runner's Node, and for the last step of action.yml in a
+ * commit that is not built: the step's environment and script are the file's own. It ends at the steps before (test/action.slow.test.ts
+ * runs these), at masks in the log, and at the runner's own process: a step here has no other step beside it.
  */
 
 interface Step {
@@ -41,8 +42,12 @@ export interface WorkflowRun {
   env?: Record<string, string>;
   /** A token that another step made; default: the job's. */
   token?: string;
-  /** The folder that holds `dist/cli.js`. Default: the program built from the sources. */
+  /** The folder that holds `dist/cli.js` and, if it is that of a released commit, `action.js`. Default: one built from the sources. */
   actionPath?: string;
+  /** Play the last step of action.yml. */
+  unbuilt?: boolean;
+  /** A program and its arguments that start the step, such as one that records its system calls. */
+  under?: readonly string[];
   /** Files of the workspace, as actions/checkout or another step left them. */
   workspace?: Record<string, string | { link: string }>;
   /** Called when the process has started. */
@@ -113,14 +118,11 @@ export class Actions {
       event === "pull_request" && isFork(payload) ? readOnly(permissions) : permissions,
     );
     const { github, repository } = this.#scenario;
-    const step = actionFile.runs.steps.at(-1);
-    const values = {
-      inputs: { ...defaultsOf(job), ...inputs, ...(wanted.token && { "github-token": wanted.token }) },
-      env,
-    };
-    const stepEnv = Object.entries(step?.env ?? {}).map(([name, text]) => [name, evaluate(text, values)]);
+    const given = { ...defaultsOf(job), ...inputs, ...(wanted.token && { "github-token": wanted.token }) };
+    const actionPath = wanted.actionPath ?? releasedPath;
+    const step = wanted.unbuilt ? lastStep(given, env) : released(actionPath, given);
     const files = () => ({ ...filesIn(at("temp")), ...filesIn(at("work")), ...filesIn(at("home")) });
-    const finished = await start(step?.run ?? "", {
+    const finished = await start([...(wanted.under ?? []), ...step.command], {
       cwd: at("work"),
       onStart: (kill) => wanted.onStart?.({ kill, files }),
       env: {
@@ -129,7 +131,7 @@ export class Actions {
         HOME: at("home"),
         CI: "true",
         GITHUB_ACTIONS: "true",
-        GITHUB_ACTION_PATH: wanted.actionPath ?? join(dirname(programEntry), ".."),
+        ...(wanted.unbuilt && { GITHUB_ACTION_PATH: actionPath }),
         GITHUB_EVENT_NAME: event,
         GITHUB_EVENT_PATH: at("event.json"),
         GITHUB_REPOSITORY: fullName(repository),
@@ -140,7 +142,7 @@ export class Actions {
         GITHUB_STEP_SUMMARY: at("summary"),
         GITHUB_WORKSPACE: at("work"),
         RUNNER_TEMP: at("temp"),
-        ...Object.fromEntries(stepEnv),
+        ...step.env,
       },
     });
     return {
@@ -181,16 +183,38 @@ function evaluate(
   return inputs[input] || (variable && env[variable]) || "";
 }
 
+const releasedPath = process.env.HUNKWISE_ACTION_TREE ?? join(dirname(programEntry), "..");
+
+/** How the runner starts a released commit: inputs arrive under their names in capitals. */
+const released = (actionPath: string, inputs: Record<string, string>) => ({
+  command: [process.execPath, join(actionPath, "action.js")],
+  env: Object.fromEntries(
+    Object.entries(inputs).map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value]),
+  ),
+});
+
+/** How the runner starts the last step of action.yml, a script with `shell: bash`. */
+function lastStep(inputs: Record<string, string>, env: Record<string, string>) {
+  const step = actionFile.runs.steps.at(-1);
+  const values = Object.entries(step?.env ?? {}).map(([name, text]) => [
+    name,
+    evaluate(text, { inputs, env }),
+  ]);
+  return {
+    command: ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step?.run ?? ""],
+    env: Object.fromEntries(values) as Record<string, string>,
+  };
+}
+
 async function start(
-  script: string,
+  [program = "", ...args]: readonly string[],
   {
     cwd,
     env,
     onStart,
   }: { cwd: string; env: Record<string, string | undefined>; onStart: (kill: RunningStep["kill"]) => void },
 ): Promise<{ code: number | null; log: string }> {
-  // As the runner starts `shell: bash`.
-  const child = spawn("bash", ["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script], { cwd, env });
+  const child = spawn(program, args, { cwd, env });
   let log = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text) => (log += text));

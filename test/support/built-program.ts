@@ -1,7 +1,19 @@
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { parse } from "yaml";
+import { entryOf } from "../../scripts/action-tree.ts";
 import { bundle } from "../../scripts/bundle.ts";
 import { platformsHere } from "../../scripts/grammars.ts";
 
@@ -11,10 +23,10 @@ const shelf = join(root, "node_modules/.cache/hunkwise-built");
 /** The inputs of a built program, and the files that it expects beside itself. */
 const sources = [
   "src",
-  ...["bundle", "grammars", "licences"].map((name) => `scripts/${name}.ts`),
+  ...["action-tree", "bundle", "grammars", "licences"].map((name) => `scripts/${name}.ts`),
   "package-lock.json",
 ];
-const beside = ["package.json", "rules", "app.yml", "app.contents-write.yml"];
+const beside = ["package.json", "rules", "action.yml", "app.yml", "app.contents-write.yml"];
 
 /** A build that takes longer counts as abandoned. */
 const PATIENCE_MS = 600_000;
@@ -66,6 +78,10 @@ async function make(place: string): Promise<void> {
     if (existsSync(place)) return;
     for (const name of beside) cpSync(join(root, name), join(making, name), { recursive: true });
     await bundle(join(making, "dist"), { only: platformsHere });
+    writeFileSync(
+      join(making, "action.js"),
+      entryOf(parse(readFileSync(join(making, "action.yml"), "utf8"))),
+    );
     renameSync(making, place);
     removeOld();
   } finally {
