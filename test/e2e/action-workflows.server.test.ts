@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { actionFile } from "../support/action-runner.ts";
+import { actionFile, evaluate } from "../support/action-runner.ts";
 import type { Permissions } from "../support/github-double/model.ts";
 import { manifestPermissions } from "../support/github-double/scenario.ts";
 import { onAction, pricesOf, withModel } from "./action-fixture.ts";
@@ -11,7 +11,7 @@ import { finding, finish, numbers, patient, turn } from "./conformance-fixture.t
 interface Workflow {
   on: string | Record<string, unknown>;
   permissions: Permissions;
-  jobs: Record<string, { steps: { uses: string; with?: Record<string, string> }[] }>;
+  jobs: Record<string, { if?: string; steps: { uses: string; with?: Record<string, string> }[] }>;
 }
 
 /** The workflows of docs/action.md, by the heading above each. */
@@ -74,6 +74,24 @@ describe.concurrent("the workflows of docs/action.md", patient, () => {
       }),
   );
 
+  const commented = (body: string, on: object = { pull_request: {} }) => ({
+    github: { event_name: "issue_comment", event: { issue: on, comment: { body } } },
+  });
+
+  it.each([
+    ["a push", { github: { event_name: "pull_request", event: { pull_request: {} } } }, true],
+    ["an answer in a thread", { github: { event_name: "pull_request_review_comment", event: {} } }, true],
+    ["a command", commented("/review"), true],
+    ["a mention", commented("@hunkwise is this safe?"), true],
+    ["a command below a quotation", commented("> n3 is wrong\n\n/fix"), true],
+    ["another comment", commented("Thanks, see src/review"), false],
+    ["a command on an issue", commented("/review", {}), false],
+  ])("The workflows with a model decide rightly whether they start a job for %s", (_, contexts, starts) => {
+    const conditions = workflows.flatMap(({ workflow }) => workflow.jobs.review?.if ?? []);
+    expect(conditions).toHaveLength(3);
+    for (const condition of conditions) expect(truthy(evaluate(condition, contexts))).toBe(starts);
+  });
+
   it("Workflows with a model cover the App's permissions: it sees linked issues and failed checks", () => {
     for (const { workflow } of workflows.slice(0, 2))
       expect({ ...underscored(workflow.permissions), merge_queues: "read", metadata: "read" }).toEqual(
@@ -81,6 +99,9 @@ describe.concurrent("the workflows of docs/action.md", patient, () => {
       );
   });
 });
+
+/** As GitHub reads the value of an `if:`: only these are false. */
+const truthy = (value: ReturnType<typeof evaluate>) => !["", "false", "0"].includes(value.coerceString());
 
 const underscored = (permissions: Permissions): Permissions =>
   Object.fromEntries(

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { data, Evaluator, Lexer, Parser } from "@actions/expressions";
 import { parse } from "yaml";
 import { programEntry } from "./built-program.ts";
 import { TempFolder } from "./git-repo.ts";
@@ -173,14 +174,12 @@ const defaultsOf = (token: string): Record<string, string> =>
     ]),
   );
 
-/** An expression of the two forms that action.yml has; any other throws. */
-function evaluate(
-  text: string,
-  { inputs, env }: { inputs: Record<string, string>; env: Record<string, string> },
-) {
-  const [, input = "", , variable] = /^\$\{\{ inputs\.([\w-]+)( \|\| env\.(\w+))? \}\}$/.exec(text) ?? [];
-  if (!(input in inputs)) throw new Error(`${text} is not understood`);
-  return inputs[input] || (variable && env[variable]) || "";
+/** An expression `${{ ... }}`, or one without the braces, by GitHub's own library. */
+export function evaluate(text: string, contexts: Record<string, object>): data.ExpressionData {
+  const source = text.replace(/^\$\{\{([\s\S]*)\}\}$/, "$1");
+  const tree = new Parser(new Lexer(source).lex().tokens, Object.keys(contexts), []).parse();
+  const values = JSON.parse(JSON.stringify(contexts), data.reviver) as data.Dictionary;
+  return new Evaluator(tree, values).evaluate();
 }
 
 const releasedPath = process.env.HUNKWISE_ACTION_TREE ?? join(dirname(programEntry), "..");
