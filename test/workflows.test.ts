@@ -10,8 +10,11 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 interface Step {
   uses?: string;
   run?: string;
+  with?: Record<string, unknown>;
 }
 interface Job {
+  if?: string;
+  "continue-on-error"?: boolean;
   permissions?: Record<string, string>;
   "timeout-minutes"?: number;
   environment?: string;
@@ -24,15 +27,19 @@ interface Workflow {
   jobs: Record<string, Job>;
 }
 
+const workflow = (name: string): Workflow => parse(read(`.github/workflows/${name}.yml`));
+
 describe.each(globSync(".github/workflows/*.yml", { cwd: root }))("%s", (path) => {
   const { on, permissions, jobs }: Workflow = parse(read(path));
   const all = Object.entries(jobs);
   const steps = all.flatMap(([, job]) => job.steps);
+  const checkouts = steps.filter(({ uses }) => uses?.startsWith("actions/checkout@"));
 
-  it("The workflow runs only actions pinned to a commit, with the version beside it", () => {
+  it("The workflow runs only actions pinned to a commit, with the version beside it, and this repository's own", () => {
     const used = read(path).match(/^\s*(?:- )?uses: .*$/gm) ?? [];
     expect(used.length).toBe(steps.filter(({ uses }) => uses).length);
-    for (const line of used) expect(line).toMatch(/uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+    for (const line of used)
+      expect(line).toMatch(/uses: (?:\.\/(?: #.*)?|[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/);
   });
 
   it("The workflow gives each job its own few permissions", () => {
@@ -48,9 +55,49 @@ describe.each(globSync(".github/workflows/*.yml", { cwd: root }))("%s", (path) =
     expect(steps.filter(({ run }) => run?.includes("${{"))).toEqual([]);
   });
 
-  it("The workflow does not start for pull requests", () => {
-    expect(Object.keys(on).filter((event) => /^pull_request|^issue|^workflow_run/.test(event))).toEqual([]);
+  it("The workflow leaves no token in a checkout", () => {
+    expect(checkouts.filter((step) => step.with?.["persist-credentials"] !== false)).toEqual([]);
   });
+
+  it("A workflow that runs code of a pull request has no secret and writes no contents", () => {
+    if (!("pull_request" in on)) return;
+    expect(read(path)).not.toMatch(/secrets\.|contents: write|pull-requests: write|id-token/);
+  });
+
+  it("A workflow with the secrets of the default branch runs nothing but its code, whoever started it", () => {
+    if (
+      !Object.keys(on).some((event) => /^(?:pull_request_target|issue|discussion|workflow_run)/.test(event))
+    )
+      return;
+    const ref = `\${{ github.event.repository.default_branch }}`;
+    expect(checkouts.map((step) => step.with?.ref)).toEqual(checkouts.map(() => ref));
+    expect(steps.filter(({ run }) => run)).toEqual([]);
+  });
+});
+
+describe("CI", () => {
+  const { ci, ...others } = workflow("ci").jobs;
+  /** The scripts of package.json that a text runs. */
+  const scripts = (text: string) =>
+    new Set([...text.matchAll(/npm (?:run )?(?:-s )?([\w:]+)/g)].map(([, name]) => name));
+  const required = Object.values(others).filter((job) => !job["continue-on-error"]);
+
+  it("The jobs that must pass run what .ci/run and `npm run check` run", () => {
+    const run = scripts(required.flatMap((job) => job.steps.map((step) => step.run ?? "")).join("\n"));
+    expect(run).toEqual(scripts(read(".ci/run")));
+    expect(run).toEqual(new Set([...scripts(packageJson.scripts.check), "ci"]));
+  });
+
+  it("The job that branches require waits for each job that must pass, and is never skipped", () => {
+    expect(ci?.if).toBe("always()");
+    expect([ci?.needs].flat().map((name = "") => others[name])).toEqual(required);
+  });
+});
+
+it("A comment starts a review only if it begins like a command", () => {
+  const asked =
+    /\(startsWith\(github\.event\.comment\.body, '\/'\) \|\| startsWith\(github\.event\.comment\.body, '@'\)\)/;
+  expect(workflow("review").jobs.review?.if).toMatch(asked);
 });
 
 it("A checkout cannot be published: npm refuses a private package, and only the workflow makes it public", () => {
@@ -59,7 +106,7 @@ it("A checkout cannot be published: npm refuses a private package, and only the 
 });
 
 describe("the release", () => {
-  const { on, jobs }: Workflow = parse(read(".github/workflows/release.yml"));
+  const { on, jobs } = workflow("release");
 
   it("A person starts the release and names the version", () => {
     expect(on).toEqual({
