@@ -23,6 +23,7 @@ interface Job {
 }
 interface Workflow {
   on: Record<string, unknown>;
+  concurrency: object;
   permissions: Record<string, string>;
   jobs: Record<string, Job>;
 }
@@ -92,6 +93,15 @@ describe("CI", () => {
     expect(ci?.if).toBe("always()");
     expect([ci?.needs].flat().map((name = "") => others[name])).toEqual(required);
   });
+});
+
+it("Hunkwise reviews its own pull requests with the events and permissions that its documentation recommends", () => {
+  const { on, concurrency, jobs } = workflow("review");
+  const [, block = ""] =
+    /^## Public repository[\s\S]*?^```yaml\n([\s\S]*?)^```/m.exec(read("docs/action.md")) ?? [];
+  const { permissions, ...recommended }: Workflow = parse(block);
+  expect(recommended).toMatchObject({ on, concurrency });
+  expect(jobs.review?.permissions).toEqual(permissions);
 });
 
 it("A comment starts a review only if it begins like a command", () => {
