@@ -1,14 +1,9 @@
 import type { CallToolResult, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { byteLength } from "../../core/text/cut.ts";
 import { escapeInvisible } from "../../core/text/escape-invisible.ts";
 import { withStrings } from "../../core/text/json.ts";
-import { MAX_RENDERED_BYTES } from "../../repo/show.ts";
 import type { ToolRun } from "./run-tool.ts";
 import type { AnyTool } from "./tool.ts";
-
-/** Larger structured content is omitted, and only the text answers, which is cut at whole entries. */
-export const MAX_STRUCTURED_BYTES = 2 * MAX_RENDERED_BYTES;
 
 /** A tool that only reads or changes this repository. */
 export function toMcpTool(tool: AnyTool) {
@@ -54,26 +49,19 @@ function portable(_name: string, value: unknown): unknown {
   return Array.isArray(type) ? { ...rest, anyOf: type.map((one) => ({ type: one })) } : value;
 }
 
-/** @param note an additional sentence in the answer */
+/**
+ * The text that the reviewer's model reads, and no structured content: Claude Code and Codex show a model that instead of the text.
+ * @param note an additional sentence in the answer
+ */
 export function toMcpResult({ result, text }: ToolRun, note?: string): CallToolResult {
-  const notes = [result.metadata.note, note].filter((one) => one !== undefined);
-  const metadata = notes.length === 0 ? result.metadata : { ...result.metadata, note: notes.join(" ") };
-  const structured = toStructured({ ...result, metadata });
   return {
     content: [{ type: "text", text: note === undefined ? text : `${text}\n(${note})` }],
-    ...(structured === undefined ? {} : { structuredContent: structured }),
     ...(result.status === "success" ? {} : { isError: true }),
   };
 }
 
 export function toMcpError(error: string): CallToolResult {
   return { content: [{ type: "text", text: `error: ${escapeInvisible(error)}` }], isError: true };
-}
-
-/** A value as structured content; undefined if it is too large. Many clients show it to a model, so invisible characters are escaped. */
-function toStructured(value: object): Record<string, unknown> | undefined {
-  const shown = withoutHidden(value) as Record<string, unknown>;
-  return byteLength(JSON.stringify(shown)) > MAX_STRUCTURED_BYTES ? undefined : shown;
 }
 
 /** A JSON value with every invisible character of its texts escaped. */

@@ -118,8 +118,8 @@ interface McpReviewOptions {
 type McpReview = (args: unknown, context: ServerContext) => Promise<CallToolResult>;
 
 const description = [
-  "Reviews the whole change, as a pull request with it would be reviewed, and answers with findings, each on a line of the change; the",
-  "first line says whether uncommitted changes are part of it. Read-only; takes minutes and costs tokens where a model is configured.",
+  "Reviews the whole change, as a pull request with it would be reviewed, and answers with findings, each on a line of the change.",
+  "Read-only; takes minutes and costs tokens where a model is configured.",
   "Fix valid findings, and review again.",
 ].join(" ");
 

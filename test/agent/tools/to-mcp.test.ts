@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 import { readingTools } from "../../../src/agent/tools/index.ts";
 import type { ToolRun } from "../../../src/agent/tools/run-tool.ts";
-import { MAX_STRUCTURED_BYTES, toMcpError, toMcpResult, toMcpTool } from "../../../src/agent/tools/to-mcp.ts";
+import { toMcpError, toMcpResult, toMcpTool, withoutHidden } from "../../../src/agent/tools/to-mcp.ts";
 import type { ToolResult } from "../../../src/agent/tools/tool.ts";
 
 const metadata = { duration_ms: 1, truncated: false };
@@ -51,42 +51,32 @@ describe("a tool for MCP", () => {
 });
 
 describe("a tool's answer for MCP", () => {
-  it("A tool's answer for MCP holds the text for the model and the whole result as data", () => {
-    const run = succeeded([{ path: "a.ts" }]);
-    expect(toMcpResult(run)).toEqual({
+  it("A tool's answer for MCP is the text for the model alone, because clients show data instead of it", () => {
+    expect(toMcpResult(succeeded([{ path: "a.ts" }]))).toEqual({
       content: [{ type: "text", text: "shown" }],
-      structuredContent: { status: "success", output: [{ path: "a.ts" }], metadata },
     });
   });
 
   it("A tool's answer for MCP is marked as an error where the call failed or took too long", () => {
     for (const status of ["error", "timeout"] as const) {
       const answer = toMcpResult(ran({ status, error: "no such file", metadata }, "error: no such file"));
-      expect(answer).toMatchObject({ isError: true, structuredContent: { status, error: "no such file" } });
+      expect(answer).toEqual({ content: [{ type: "text", text: "error: no such file" }], isError: true });
     }
-    expect(toMcpResult(succeeded(1))).not.toHaveProperty("isError");
   });
 
-  it("A tool's answer for MCP spells out what hides in the data, at any depth", () => {
+  it("An answer for MCP spells out what hides in data at any depth, and in an error", () => {
     const hidden = "a\u200bb\u{e0041}";
-    const answer = toMcpResult(succeeded({ lines: [{ text: hidden }], count: 2, none: null }));
-    expect(answer.structuredContent).toMatchObject({
-      output: { lines: [{ text: "a\\u{200B}b\\u{E0041}" }], count: 2, none: null },
+    const shown = "a\\u{200B}b\\u{E0041}";
+    expect(withoutHidden({ lines: [{ text: hidden }], count: 2, none: null })).toEqual({
+      lines: [{ text: shown }],
+      count: 2,
+      none: null,
     });
-    expect(toMcpError(hidden).content).toEqual([{ type: "text", text: "error: a\\u{200B}b\\u{E0041}" }]);
+    expect(toMcpError(hidden).content).toEqual([{ type: "text", text: `error: ${shown}` }]);
   });
 
-  it("A tool's answer for MCP leaves the data out where it is too large, and the text answers alone", () => {
-    const room = MAX_STRUCTURED_BYTES - JSON.stringify({ status: "success", output: "", metadata }).length;
-    expect(toMcpResult(succeeded("é".repeat(Math.floor(room / 2))))).toHaveProperty("structuredContent");
-    const answer = toMcpResult(succeeded("é".repeat(Math.floor(room / 2) + 1)));
-    expect(answer).toEqual({ content: [{ type: "text", text: "shown" }] });
-  });
-
-  it("A tool's answer for MCP carries a note of the server beside the tool's own", () => {
-    const noted = ran({ status: "success", output: 1, metadata: { ...metadata, note: "Cut." } });
-    const answer = toMcpResult(noted, "Dirty.");
+  it("A tool's answer for MCP carries a note of the server after the text", () => {
+    const answer = toMcpResult(succeeded(1), "Dirty.");
     expect(answer.content).toEqual([{ type: "text", text: "shown\n(Dirty.)" }]);
-    expect(answer.structuredContent).toMatchObject({ metadata: { ...metadata, note: "Cut. Dirty." } });
   });
 });
