@@ -1,6 +1,8 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { parse as parseToml } from "smol-toml";
 import { describe, expect, it } from "vitest";
+import { parse as parseYaml } from "yaml";
 
 const root = join(import.meta.dirname, "..");
 const pages = globSync("{*.md,docs/**/*.md}", { cwd: root });
@@ -41,5 +43,71 @@ describe("docs/attacks.md", () => {
     );
     expect(new Set(quoted).size).toBeGreaterThan(60);
     expect([...new Set(quoted)].filter((name) => !names.includes(name))).toEqual([]);
+  });
+});
+
+/** The blocks of code of a page in one language. */
+function blocksOf(page: string, language: string): string[] {
+  const text = readFileSync(join(root, page), "utf8");
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm"))].map(
+    ([, block = ""]) => block,
+  );
+}
+
+/** Every object and list in a parsed document, from the outside in. */
+const within = (value: unknown): object[] =>
+  typeof value === "object" && value !== null ? [value, ...Object.values(value).flatMap(within)] : [];
+
+describe("docs/mcp.md", () => {
+  const page = "docs/mcp.md";
+  const documents = [
+    ...blocksOf(page, "json").map((block): unknown => JSON.parse(block)),
+    ...blocksOf(page, "toml").map((block): unknown => parseToml(block)),
+  ];
+
+  it("Each document of docs/mcp.md starts `hunkwise mcp`", () => {
+    expect(documents).toHaveLength(6);
+    for (const document of documents) {
+      const started = within(document).flatMap((one) => {
+        const { command, args = [] } = one as { command?: string | string[]; args?: string[] };
+        return command === undefined ? [] : [[command, args].flat()];
+      });
+      expect(started).toEqual([expect.arrayContaining(["hunkwise", "mcp"])]);
+      const options = started[0]?.slice(2).filter((word) => word.startsWith("-")) ?? [];
+      expect(["--repo"]).toEqual(expect.arrayContaining(options));
+    }
+  });
+
+  it("Each shell line of docs/mcp.md starts `hunkwise mcp` as the last thing that Claude Code reads, or the first of the inspector", () => {
+    expect(blocksOf(page, "sh").map((line) => line.trim())).toEqual([
+      expect.stringMatching(/^claude mcp add hunkwise -- hunkwise mcp$/),
+      expect.stringMatching(/^npx @modelcontextprotocol\/inspector --cli hunkwise mcp --method /),
+    ]);
+  });
+
+  it("docs/mcp.md names the versions of the inspector and the SDK that the tests use", () => {
+    const versionOf = (file: string, name: string) => {
+      const { dependencies = {}, devDependencies = {} } = JSON.parse(readFileSync(join(root, file), "utf8"));
+      return { ...dependencies, ...devDependencies }[name];
+    };
+    const inspector = versionOf("test/slow-tools/package.json", "@modelcontextprotocol/inspector");
+    expect(read(page)).toContain(`| MCP Inspector | ${inspector} |`);
+    const sdk = versionOf("package.json", "@modelcontextprotocol/client");
+    expect(read(page)).toContain(`| MCP SDK for TypeScript | ${sdk} |`);
+  });
+});
+
+describe("docs/hooks.md", () => {
+  it("Each example of docs/hooks.md runs both hooks with commands that exist", () => {
+    const [lefthook, preCommit] = blocksOf("docs/hooks.md", "yaml").map((block): unknown => parseYaml(block));
+    const lines = (document: unknown, key: "run" | "entry") =>
+      within(document).flatMap((one) => (one as Record<string, unknown>)[key] ?? []);
+    const both = ["hunkwise hook run pre-commit", "hunkwise hook run pre-push"];
+    expect(lines(lefthook, "run")).toEqual(both);
+    expect(lines(preCommit, "entry")).toEqual(both);
+    const [husky = ""] = blocksOf("docs/hooks.md", "sh");
+    expect([...husky.matchAll(/'(.*)' >> \.husky\/(.*)/g)].map(([, line, file]) => [line, file])).toEqual(
+      both.map((line) => [line, line.split(" ").at(-1)]),
+    );
   });
 });
