@@ -1,6 +1,6 @@
 /**
- * `node scripts/action-tree.ts FOLDER`: writes the files of a released commit of the Action. It needs no registry and no build: the runner's
- * own Node starts the bundle, which lies beside the packages with binaries.
+ * `node scripts/action-tree.ts FOLDER`: writes the files of a released commit. As an Action it needs no registry and no build: the runner's
+ * own Node starts the bundle, which lies beside the packages with binaries. The framework pre-commit installs it as a package of npm.
  */
 import { execFile } from "node:child_process";
 import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -10,14 +10,12 @@ import { promisify } from "node:util";
 import { parse, stringify } from "yaml";
 import packageJson from "../package.json" with { type: "json" };
 import { bundle } from "./bundle.ts";
-import type { Platform } from "./grammars.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 
-/** The runners that the tree has binaries for. */
-const processors = ["x64", "arm64"] as const;
-const runners: readonly Platform[] = processors.map((one) => `linux-${one}` as const);
+/** The runners with Linux that the tree has packages for. Parsers it has for all platforms, as the package of npm. */
+const processors = ["x64", "arm64"];
 
 interface ActionFile {
   inputs: Record<string, object>;
@@ -28,9 +26,12 @@ interface ActionFile {
 /** @param folder does not exist, or is empty */
 export async function makeActionTree(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  for (const name of [...packageJson.files, "LICENSE", "package.json"])
+  for (const name of [...packageJson.files, "LICENSE", ".pre-commit-hooks.yaml"])
     if (name !== "dist") await cp(join(root, name), join(folder, name), { recursive: true });
-  await bundle(join(folder, "dist"), { only: runners });
+  // With these, npm would build the package when it installs it from git.
+  const { scripts: _, devDependencies: __, overrides: ___, ...packed } = packageJson;
+  await writeFile(join(folder, "package.json"), `${JSON.stringify(packed, null, 2)}\n`);
+  await bundle(join(folder, "dist"));
   for (const processor of processors) await installFor(processor, join(folder, "node_modules"));
   const composite: ActionFile = parse(await readFile(join(root, "action.yml"), "utf8"));
   const outputs = Object.entries(composite.outputs).map(([name, { description }]) => [name, { description }]);

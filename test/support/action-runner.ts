@@ -195,13 +195,13 @@ const released = (actionPath: string, inputs: Record<string, string>) => ({
 /** How the runner starts the last step of action.yml, a script with `shell: bash`. */
 function lastStep(inputs: Record<string, string>, env: Record<string, string>) {
   const step = actionFile.runs.steps.at(-1);
-  const values = Object.entries(step?.env ?? {}).map(([name, text]) => [
+  const values = Object.entries(step?.env ?? {}).map(([name, text]): [string, string] => [
     name,
-    evaluate(text, { inputs, env }),
+    evaluate(text, { inputs, env }).coerceString(),
   ]);
   return {
     command: ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step?.run ?? ""],
-    env: Object.fromEntries(values) as Record<string, string>,
+    env: Object.fromEntries(values),
   };
 }
 
