@@ -208,7 +208,7 @@ prove:
     - files: "packages/*/test/**"
       command: npx vitest run {file}
   prepare: npm ci
-# Only in the organisation's repository .github:
+# Only in the organization's repository .github:
 policy:
   enforce: [paths.private, check, rules.secrets]
   month:
@@ -259,40 +259,52 @@ function fallbackOf(path: string, fallback: unknown): string {
 const ENVIRONMENT_RULES = `Hunkwise reads variables from the environment, then from the file \`.env\` next to its own \`package.json\`. It never reads a \`.env\` in the current folder.
 
 - An empty variable counts as unset. Commands and the log name it.
-- \`hunkwise doctor\` reports all invalid variables at once, and names that are similar to one of these. \`hunkwise serve\` logs such names, and refuses invalid values. Reviews on the command line name them as well, and keys that no model uses.
+- \`hunkwise doctor\` reports all invalid variables at once, and names that are similar to one of these. \`hunkwise serve\` logs such names and refuses invalid values. Local reviews report such names too, and keys that no model uses.
 - A relative \`HUNKWISE_DATA_DIR\` is relative to the folder of \`package.json\`, so that every command uses the same folder. Other relative paths are relative to the folder of \`.env\` if they are set there, otherwise to the current folder.`;
 
-const NESTED_RULES = `A folder on the base branch may have its own file, \`.hunkwise.yml\` or \`.hunkwise.yaml\`, for the files below it. The file may contain only the keys below. These rules say how it is combined with the other files:
+const REPOSITORY_RULES = `Hunkwise reads this file, or \`.github/hunkwise.yaml\`, from the base branch of a pull request, never from its head. Every key is optional.
 
-- Patterns are relative to the folder. As in \`.gitignore\`, a pattern without a slash (or with a slash only at its end) matches at any depth below it.
-- \`paths.ignore\` and \`instructions\` are combined: first those of the repository, then those of each folder on the way down. If several patterns match a file, the last one counts. So an exception (\`!...\`) may include a file again that a folder above ignores.
-- \`paths.private\` can only add patterns. An exception only applies to its own list: it cannot make anything public that another file keeps private.
+- **Without a file**, a repository uses the one of its organization: the same path in the repository named \`.github\`. If that file has a [\`policy\`](#organization-a-policy), Hunkwise joins both.
+- **A file that does not parse or validate**, for example because of an unknown key, is refused as a whole. Until it is corrected on the base branch, no model reads anything, and only certain findings of the analyzers are reported. The check run is neutral and names the file, line, key and remedy; for an organization's file it shows no content. On the command line, nothing is reviewed, and the exit code is 2. Findings of earlier reviews stay open.
+- **If a pull request changes the configuration**, the summary says what a merge would change.
+- **To check the file**, the files of all folders and [your own rules](analyzers.md#your-own-rules) in \`.github/hunkwise/rules/\`, run \`hunkwise config check\`. \`hunkwise config show\` prints the effective values and where each comes from.`;
+
+const NESTED_RULES = `A folder on the base branch may have its own file, \`.hunkwise.yml\` or \`.hunkwise.yaml\`, for the files below it. It may contain only the keys below. Hunkwise combines it with the file of the repository, or with that of the organization:
+
+- Patterns are relative to the folder. As in \`.gitignore\`, a pattern without a slash, or with a slash only at its end, matches at any depth.
+- \`paths.ignore\` and \`instructions\` are combined: first those of the repository, then those of each folder on the way down. If several patterns match a file, the last one counts, so an exception (\`!...\`) can include a file that a folder above ignores.
+- \`paths.private\` can only add patterns. An exception applies only to its own list: it cannot make public what another file keeps private.
 - For \`minimum_severity\`, the nearest file counts.
-- A file that does not parse or validate is refused like the file of the repository, and the check run names it. The same applies to links, to more than 200 files, and to files that together have more than 2,000 patterns in \`paths.private\` or in \`paths.ignore\` or more than 64,000 characters of instructions.
-- A configuration that would never be read is refused: \`.hunkwise.yml\` or \`hunkwise.yml\` at the root, \`.github/Hunkwise.yml\`, \`.github/hunkwise.json\` and names close to these, \`.hunkwise.json\` in a folder, and a \`.yaml\` next to a \`.yml\`. Next to \`.github/hunkwise.yml\`, such a name at the root or in \`.github\` is only a warning of a review; \`hunkwise config check\` still fails. With \`--config\`, only files of folders count.
-- A pattern that can match no file (\`./x\`, \`x//y\`, \`C:\\x\`, a backslash in place of a slash, no text, \`[z-a]\`, \`#x\` without a backslash before it) is refused in \`paths.private\`, because what it means would be sent to the model. In other keys, reviews warn and \`hunkwise config check\` fails. For a star in a name write \`[*]\`.
+- A file that does not parse or validate is refused like the file of the repository, and the check run names it. The same applies to links, to more than 200 files, and to files that together have more than 2,000 patterns in \`paths.private\` or in \`paths.ignore\`, or more than 64,000 characters of instructions.
+- A file that Hunkwise would never read is refused: \`.hunkwise.yml\` or \`hunkwise.yml\` at the root, \`.github/Hunkwise.yml\`, \`.github/hunkwise.json\` and similar names, \`.hunkwise.json\` in a folder, and a \`.yaml\` next to a \`.yml\`. Next to \`.github/hunkwise.yml\`, such a name at the root or in \`.github\` only causes a warning in reviews, but \`hunkwise config check\` fails. With \`--config\`, only files of folders count.
+- A pattern that cannot match any file (\`./x\`, \`x//y\`, \`C:\\x\`, a backslash instead of a slash, an empty pattern, \`[z-a]\`, \`#x\` without a backslash before it) is refused in \`paths.private\`, because the files it means would be sent to the model. In other keys, reviews warn and \`hunkwise config check\` fails. Write a star in a name as \`[*]\`.`;
 
-The files of folders are combined with the file of the repository, or with that of the organisation.`;
+const POLICY_RULES = `The file of an organization, or of a user, is \`.github/hunkwise.yml\` on the default branch of its repository named \`.github\`. Without the key \`policy\`, it is used in repositories that have no file of their own. With \`policy\`, even an empty one (\`policy: {}\`), it is joined with the file of each repository and then with those of its folders:
 
-const POLICY_RULES = `The file of an organisation, or of a user, is \`.github/hunkwise.yml\` on the default branch of its repository named \`.github\`. Without the key \`policy\`, it is used in repositories that have no file of their own. With \`policy\`, also an empty one (\`policy: {}\`), it is joined with the file of each repository and then with those of its folders:
-
-- Lists are concatenated, the organisation's first. \`rules\` are joined by name. For every other key, the repository's value counts, or else the organisation's.
-- For keys in \`policy.enforce\`, only the organisation's value counts, or the default if its file does not set the key. Values in the file of a repository, in files of folders and in a change of them have no effect, and the summary of a pull request that changes them says so. Options of the command line and inputs of the Action still can lower \`minimum_severity\` and \`budget.cost_usd\`. If \`paths.ignore\` is enforced, the input \`paths\` has no effect; if \`instructions\` is enforced, neither has the input of that name.
-- \`paths.private\` only grows: patterns of a repository are added even if the key is enforced, and its exceptions apply only to its own list.
+- Lists are concatenated, the organization's first. \`rules\` are joined by name. For every other key, the repository's value counts, or else the organization's.
+- For keys in \`policy.enforce\`, only the organization's value counts, or the default if its file does not set the key. Values in the files of a repository and its folders have no effect, and the summary of a pull request that changes them says so. Options of the command line and inputs of the Action can still lower \`minimum_severity\` and \`budget.cost_usd\`. If \`paths.ignore\` is enforced, the input \`paths\` has no effect; if \`instructions\` is enforced, the input \`instructions\` has none.
+- \`paths.private\` only grows: a repository can add patterns even if the key is enforced, and its exceptions apply only to its own list.
 - A rule that is enforced by its name (\`rules.secrets\`) cannot be switched off under any of its names (\`secrets\`, \`secrets/github-token\`, \`github\`).
-- \`policy.month\` limits all repositories of the installation together. If it is used up, the check run says so, and the next month (UTC) continues. The Action has no memory of what other runs spent, so there the limit holds for each run.
+- \`policy.month\` limits all repositories of the installation together. When it is used up, the check run says so, and reviews continue in the next month (UTC). The Action cannot know what other runs spent, so there the limit applies to each run.
 
-If the organisation's file has a policy and does not parse or validate, or cannot be read, no model reads anything in any of its repositories, and the check run says so. GitHub reports a private repository \`.github\` that a token cannot read as one that does not exist, so Hunkwise cannot know that there is a policy. Install the App on \`.github\`, and set \`HUNKWISE_POLICY=required\` on the server; in the Action, set \`policy: required\` and give \`organization-token\` a token that can read the contents of \`.github\`. Then no model reads anything in a repository unless a policy was found.
+If the organization's file has a policy and does not parse or validate, or cannot be read, no model reads anything in any of its repositories, and the check run says so.
 
-On the command line, the organisation's file is not read, because it is in another repository. \`hunkwise config show --organization ../.github/.github/hunkwise.yml\` prints what holds together with a copy of it, and where each value comes from.`;
+GitHub reports a private repository \`.github\` that a token cannot read as one that does not exist, so Hunkwise cannot tell that there is a policy. To require one:
 
-const EDITORS = `The JSON Schemas are [docs/hunkwise.schema.json](hunkwise.schema.json) and, for folders, [docs/hunkwise.nested.schema.json](hunkwise.nested.schema.json); \`hunkwise config schema\` prints the first and \`hunkwise config schema --nested\` prints the second, both for the installed version. Editors with the YAML language server (VS Code with the YAML extension, Neovim, Helix and others) complete and check the file if its first line names a schema:
+- On a server, install the App on \`.github\` and set \`HUNKWISE_POLICY=required\`.
+- In the Action, set \`policy: required\`, and give \`organization-token\` a token that can read the contents of \`.github\`.
+
+Then no model reads anything in a repository unless a policy was found.
+
+On the command line, the organization's file is not read, because it is in another repository. \`hunkwise config show --organization ../.github/.github/hunkwise.yml\` prints the values with a copy of it, and where each comes from.`;
+
+const EDITORS = `Editors with the YAML language server (VS Code with the YAML extension, Neovim, Helix and others) complete and check the file if its first line names a schema:
 
 \`\`\`yaml
 # yaml-language-server: $schema=../hunkwise.schema.json
 \`\`\`
 
-The path is relative to the file. To create the copy, run \`hunkwise config schema > hunkwise.schema.json\` at the root of the repository.`;
+The path is relative to the file. To create the copy, run \`hunkwise config schema > hunkwise.schema.json\` at the root of the repository; for files of folders, run \`hunkwise config schema --nested\`. The same schemas are in [docs/hunkwise.schema.json](hunkwise.schema.json) and [docs/hunkwise.nested.schema.json](hunkwise.nested.schema.json).`;
 
 function environmentTable(): string {
   const rows = environmentDocs.map((one) => {
@@ -304,36 +316,37 @@ function environmentTable(): string {
 
 const SKIPPED_FILES = `## Files that are not reviewed
 
-A check is green only if everything that changed was read: the model was shown it, or a program that knows the format has read all of it, or the base branch leaves it out. The summary lists each file that no model reads, with the reason; if several apply, the first in this order is given.
+A check is green only if every changed file was shown to the model, was read in full by a program that knows its format, or is left out by the base branch. The summary lists each file that no model reads with the reason, the first of these that applies:
 
-| file | what accounts for it |
+| file | how it counts |
 | --- | --- |
 | \`paths.private\`, in any letter case and Unicode form, and \`paths.ignore\` | the base branch leaves it out. A file under another name that contains the text of a private file, was renamed from one, or moves to a private path is unread |
 | \`linguist-generated\` and \`linguist-vendored\` in \`.gitattributes\` **of the base branch**, as GitHub interprets them | the base branch leaves it out, except for files that other programs use automatically, such as workflows |
-| a lock file of npm, Yarn, pnpm, Bun, uv, Poetry, Pipenv, Cargo, Bundler, Composer or Go | a program reads all of it and compares each package with the base. A package is a [certain finding](analyzers.md) if it has an address that is not of its name and version, comes from another host, repository or registry than before, has another hash or none for the same version, asks for more than the same version did, or is needed by nothing. Unread: the program does not understand all of the file. Neutral: packages that all move to one other registry, a new lock file with packages from other places than the tool's own registry, a package at another commit of the same repository, and a new package without a hash |
-| any other lock file (\`flake.lock\`, \`deno.lock\`, \`bun.lockb\`) | neutral: no program here reads its format |
-| PNG, JPEG, GIF, WebP, AVIF and ICO images; \`.snap\` files that hold nothing but template literals; empty \`.gitkeep\`, \`.keep\`, \`py.typed\` and \`__init__.py\` | a program reads all of it. Extension and content must agree, before the change as well, nothing may follow the image, and the file may not be executable. The pixels of a PNG are decoded; of the other formats, the structure is read from the first byte to the last |
-| what its name or its header calls generated, vendored or a snapshot (\`vendor/\`, \`dist/\`, \`.min.js\`, \`.pb.go\`, \`@generated\` **on the base branch and at the head**) | the pull request chooses names, so these files are read like others, the smallest first, while they have at most 400 changed lines together or a quarter of the lines of the rest. The others are unread, and the summary has the line for \`paths.ignore\` that accepts them |
-| a file with a new name or mode and the same content; a new empty file; a deleted file without lines | the model is told in one line. It reads all of the file if one of its paths is used automatically (workflows, hooks, builds, tests, packages, containers, agents, and what frameworks find by its path), or if its extension or its role as a test changes |
-| a link within the repository; a submodule; other binary data; an empty file that other programs find by its path (\`CODEOWNERS\`) | neutral: nobody has read it |
-| a link that leads out of the repository; a binary file that is run or installed; text with NUL bytes or in UTF-16; more than ${MAX_REVIEWABLE_LINES.toLocaleString("en")} changed lines; lines or a path too long to be shown | unread: nobody has read it |
+| a lock file of npm, Yarn, pnpm, Bun, uv, Poetry, Pipenv, Cargo, Bundler, Composer or Go | a program reads all of it and compares each package with the base. A package is a [certain finding](analyzers.md) if its address does not match its name and version, if it comes from another host, repository or registry than before, if the same version has another hash, no hash or more requirements than before, or if nothing needs it. Unread: the program does not understand all of the file. Neutral: packages that all move to one other registry, a new lock file with packages that are not from the tool's own registry, a package at another commit of the same repository, and a new package without a hash |
+| any other lock file (\`flake.lock\`, \`deno.lock\`, \`bun.lockb\`) | neutral: Hunkwise cannot read its format |
+| PNG, JPEG, GIF, WebP, AVIF and ICO images; \`.snap\` files with only template literals; empty \`.gitkeep\`, \`.keep\`, \`py.typed\` and \`__init__.py\` | a program reads all of it. Extension and content must match, before the change too; nothing may follow the image; and the file may not be executable. The pixels of a PNG are decoded; for other formats, the structure is read from the first byte to the last |
+| a file whose name or header calls it generated, vendored or a snapshot (\`vendor/\`, \`dist/\`, \`.min.js\`, \`.pb.go\`, \`@generated\` **on the base branch and at the head**) | the pull request chooses names, so the model reads these files too, the smallest first, up to 400 changed lines together or a quarter of the lines of the rest. The others are unread, and the summary has the line for \`paths.ignore\` that accepts them |
+| a file with a new name or mode and the same content; a new empty file; a deleted file without lines | the model gets one line about it. The model reads all of the file if other programs use one of its paths automatically (workflows, hooks, builds, tests, packages, containers, agents, and files that frameworks find by path), or if its extension or its role as a test changes |
+| a link within the repository; a submodule; other binary data; an empty file that other programs find by its path (\`CODEOWNERS\`) | neutral: nothing read it |
+| a link that leads out of the repository; a binary file that is run or installed; text with NUL bytes or in UTF-16; more than ${MAX_REVIEWABLE_LINES.toLocaleString("en")} changed lines; lines or a path too long to be shown | unread: nothing read it |
 
-A neutral file keeps a check from being green. It never makes the check red, and it changes no exit code. An unread file counts as a limit, so \`check.limit\` decides. A secret and a finding about a lock file also count as a limit, until somebody with write access dismisses them. A value that was hidden from the model because it may be a secret counts as a limit as well, unless it is a token with a form of its own that fills a quoted literal, or a finding reports it.
+- A **neutral** file keeps a check from being green. It never makes the check red and never changes an exit code.
+- An **unread** file counts as a limit, so \`check.limit\` decides. So does a secret or a finding about a lock file, until someone with write access dismisses it.
+- A value that was hidden from the model because it may be a secret counts as a limit too, unless a finding reports it, or it is a token with a form of its own that fills a quoted literal.
 
-Attributes and headers that a pull request adds hide nothing: they count once they are merged. A renamed file is skipped only if it would be skipped under both names. There are two ways to have skipped files reviewed in any case:
+Attributes and headers that a pull request adds hide nothing until they are merged. A renamed file is skipped only if both names are skipped. To have skipped files reviewed anyway, use one of these:
 
-- \`dist/** -linguist-generated\` or \`vendor/ours/** -linguist-vendored\` in \`.gitattributes\` on the base branch: both include files that are skipped by name, and the first also includes files that are skipped by a header.
-- A negative pattern such as \`"!vendor/ours/**"\` in \`paths.ignore\`: it includes files that are skipped by attributes, names or headers.`;
+- \`dist/** -linguist-generated\` or \`vendor/ours/** -linguist-vendored\` in \`.gitattributes\` on the base branch. Both include files that are skipped by name; the first also includes files that are skipped by a header.
+- A negative pattern such as \`"!vendor/ours/**"\` in \`paths.ignore\`. It includes files that are skipped by attributes, names or headers.`;
 
-const NAMED_RULES = `A value of \`rules\` under a new name defines a rule of your own. The model checks the files of the rule against it, and each finding of the rule names it: in comments, the check run and all reports. The check run and local reports list the rules that applied to the change with their number of open findings. They say "no findings" only if every changed file of the rule was read in full, and otherwise that the rule was not checked, and why.
+const NAMED_RULES = `A new name under \`rules\` defines a rule of your own. The model checks the files of the rule against it, and comments, the check run and all reports name the rule of each finding. The check run and local reports list the rules that applied to the change, each with its number of open findings. They say "no findings" only if every changed file of the rule was read in full; otherwise they say that the rule was not checked, and why.
 
-- A name has lower-case letters, digits and single hyphens, at most 60 characters, and is not the name of an analyzer or of a rule of ours. There are at most 50 definitions, with at most 24,000 characters together.
-- The rules come from the base branch: a pull request cannot add, change, switch off or unblock one for itself. Without definitions, reviews are as before.
-- The model cannot change the severity of a finding of a rule. A second look may still refute the finding. \`minimum_severity\`, \`comment_severity\` and \`max_comments\` apply as to other findings, but findings of a blocking rule are reported whatever their severity, and up to 20 of them get a comment beyond \`max_comments\` (unless that is 0). So people can dismiss each one, in its thread or by its number in the summary.
-- \`blocking\`: the check run concludes with \`failure\` as long as a finding of the rule is open, also after later pushes and without another review; \`hunkwise review\` exits with 1 unless \`--fail-on never\` is given. People with write access dismiss such a finding like any other. If the base branch no longer has the rule, or it is not blocking any more, the finding blocks no longer and stays open.
-- Rules are read only by a model. Without one, they are listed as not checked.
-- \`hunkwise config check\` tries the examples: the configured model sees the rule and its examples in mixed order, in one request for each rule, and must tell the right ones from the wrong ones. \`--no-model\` skips this.
-- Files of folders (\`.hunkwise.yml\`) cannot define rules.`;
+- **Limits**: a name has up to 60 lower-case letters, digits and single hyphens, and differs from the names of analyzers and built-in rules. There are at most 50 definitions, with at most 24,000 characters together.
+- **Only from the base branch**: a pull request cannot add, change, switch off or unblock a rule for itself. Files of folders (\`.hunkwise.yml\`) cannot define rules.
+- **Severity**: the model cannot change it. A second look may still refute a finding. \`minimum_severity\`, \`comment_severity\` and \`max_comments\` apply as to other findings.
+- **\`blocking\`**: the check run concludes with \`failure\` as long as a finding of the rule is open, even after later pushes and without another review, and \`hunkwise review\` exits with 1 unless you use \`--fail-on never\`. Findings of a blocking rule are reported whatever their severity, and up to 20 of them get a comment beyond \`max_comments\` (unless that is 0), so that people can dismiss each one in its thread or by its number in the summary. If the base branch drops the rule or its \`blocking\`, the finding stays open but no longer blocks.
+- **Without a model**, these rules are listed as not checked.
+- **Examples**: \`hunkwise config check\` shows the configured model the rule and its examples in mixed order, in one request for each rule. The model must tell the right ones from the wrong ones. \`--no-model\` skips this.`;
 
 /** Tried by test/config/named-rules.test.ts. */
 const NAMED_RULES_EXAMPLE = `\
@@ -367,15 +380,16 @@ function configurationPage(): string {
   return [
     GENERATED,
     "# Configuration",
+    "For operators and maintainers of repositories: every environment variable, every key of the configuration files, and which files are not reviewed. [What Hunkwise reads of your repository](reviews.md#what-hunkwise-reads-of-your-repository) lists the other files that reviews follow, such as `AGENTS.md`.",
     "## Environment",
     ENVIRONMENT_RULES,
     environmentTable(),
     "## Repository: `.github/hunkwise.yml`",
-    "Hunkwise reads this file (or `.github/hunkwise.yaml`) from the base branch of a pull request, never from its head. If a repository has no file, the file of its organisation is used: the same path in the repository named `.github`. If that has a `policy`, both are joined (see below). Every key is optional. A file that does not parse or validate, for example because of an unknown key, is refused as a whole: until it is corrected on the base branch, no model reads anything, and only certain findings of the analyzers are reported. The check run is neutral and names the file, line, key and remedy; for an organisation's file it shows no content. On the command line, nothing is reviewed, and the exit code is 2. Findings of earlier reviews stay open. If a pull request changes the configuration, the summary says what a merge would change. `hunkwise config check` checks this file, the files of all folders and [own rules](analyzers.md#your-own-rules) in `.github/hunkwise/rules/`, and `hunkwise config show` prints the effective values and where each comes from.",
+    REPOSITORY_RULES,
     keyTable(keys),
     `A file that sets every key:\n\n${checkedExample(EXAMPLE, RepoConfig, keys)}`,
     ...namedRulesPart(),
-    "## Organisation: a policy",
+    "## Organization: a policy",
     POLICY_RULES,
     "## Folders: `.hunkwise.yml`",
     NESTED_RULES,
@@ -387,18 +401,52 @@ function configurationPage(): string {
   ].join("\n\n");
 }
 
+const FIX = `A repair can edit the files of the pull request, the files that its findings name, and tests. It never:
+
+- edits files that other programs run or obey automatically: all of \`.github\`, other CI configuration, hooks, CODEOWNERS, package manifests, package scripts, and settings of agents and editors
+- deletes tests that the pull request leaves unchanged
+
+Each repair is checked before it is pushed:
+
+1. If the server has a sandbox, it runs the commands (\`test\`, \`lint\`, \`build\`) in the base branch's configuration. The answer says how each ended; a failure does not stop the push.
+2. A second look checks the repair. If it still finds the problem, the model tries once more. A repair that fails again is not pushed.
+3. Nothing is pushed if the branch has changed meanwhile, or if the findings are no longer open.
+
+Hunkwise posts the repair as suggestions or as a patch if it cannot push: the fork does not let maintainers push, the App may not write, or the branch is the repository's default branch.`;
+
+const FIX_WITH_TEST = `This form is for findings whose comment shows [a test](reviews.md#findings-that-are-shown-by-a-test). It commits that test, unchanged, with the repair.
+
+- The test must fail before the repair and pass with it. The model that repairs can neither change the test nor choose its command, and its changes to other tests are left out of the run.
+- If the test still fails, the model tries once more. If it fails again, nothing is pushed, and the answer says so.
+- The answer also says why a test was not added, for example because the branch has a file of that name.
+- The command is refused, before anything is paid for, if there is no sandbox, no such finding, or no \`prove: { enabled: true }\` in the base branch's configuration.`;
+
+const PROVE = `\`prove\` is off unless the base branch's configuration has \`prove: { enabled: true }\`. Until then, \`help\` does not list it, and its answer says that it is off.
+
+A model writes one small test for the finding. The server's sandbox runs the test twice on the files of the merge base and twice on those of the head, and only these runs decide the answer. The answer shows the test, its command and its output, or why nothing is shown, which does not mean that the finding is wrong.
+
+If the lines of the finding are unchanged, Hunkwise may also try its suggestion. Nothing is committed, and neither the finding nor the check changes. Findings of programs that are certain, such as secrets, need no test.`;
+
 function commandsPage(): string {
   return [
     GENERATED,
     "# Commands",
-    `${commandRules} Commands in quotes, code and HTML comments are ignored. An accepted command gets an eyes reaction. A command by someone without write access gets no reaction.`,
+    "For everyone whose pull requests the App reviews: what you can ask for in a comment, who may, and what happens then.",
+    `${commandRules} Commands in quotes, code and HTML comments are ignored. An accepted command gets an eyes reaction; a command from someone without write access gets none.`,
     renderCommandTable({ describe: true, prove: true }),
-    "`describe` is off unless the base branch's configuration has `conversation: { describe: true }`. Until then, its answer says so and `help` does not list it. The model reads the whole change, as for `ask`; what it writes is cut to 40 lines and 4,000 characters.",
-    `In the thread of a finding, Hunkwise answers a reply that asks something, with or without its name, if the author of the pull request or someone with write access wrote it. A reply that dismisses the finding ("won't fix", "this is intended") only counts if someone with write access wrote it. Each comment is answered once, in its original wording, with at most ten answers in a thread and fifty on a pull request.`,
-    "`fix` edits files of the pull request, files that its findings name, and tests. It never edits files that other programs run or obey automatically: all of `.github`, other CI configuration, hooks, CODEOWNERS, package manifests, package scripts, and settings of agents and editors. It does not delete tests that the pull request leaves unchanged. If the server has a sandbox, the repair is tried with the commands (`test`, `lint`, `build`) in the base branch's configuration, and the answer says how each ended. A second look checks each repair. If it still finds the problem, the model tries once more, and a repair that fails again is not pushed. The repair is pushed if the branch has not changed since it was read and the findings are still open. It is posted as suggestions or as a patch if the fork does not let maintainers push, if the App may not write, or if the branch is the repository's default branch.",
-    "`fix with test` is for findings whose comment shows [a test](reviews.md#findings-that-are-shown-by-a-test). The test is committed with the repair, exactly as the comment shows it. It must fail before the repair and pass with it; the model that repairs can neither change the test nor choose its command, and its changes to other tests are left out of the run. A repair that fails the test goes back to the model once; if it fails again, it is not pushed, and the answer says so. The answer also says why a test was not added, for example because the branch has a file of its name. Without a sandbox, without `prove: { enabled: true }` in the base branch's configuration, or without such a finding, the command is refused before anything is paid.",
-    "`prove` is off unless the base branch's configuration has `prove: { enabled: true }`. Until then, its answer says so and `help` does not list it. A model writes one small test for the finding, which runs in the server's sandbox: twice on the files of the merge base, and twice on those of the head. What the runs show decides the answer, with the test, its command and what it printed; or the answer says why nothing is shown, which says nothing against the finding. If the lines of the finding are as they were, its suggestion may be tried, too. Nothing is committed, and neither the finding nor the check changes. Findings of programs that are certain, such as secrets, need no test.",
-    "`fix`, `remember` and resolving threads need the permission `Contents: Read and write`. Without it, the rule is shown as a patch, and the threads of fixed or dismissed findings stay open; the findings count as fixed or dismissed nevertheless.",
+    "## Replies",
+    `In the thread of a finding, Hunkwise answers questions from the author of the pull request and from people with write access, even if they do not mention it. Hunkwise answers each comment once, as it was first written, with at most ten answers in a thread and fifty on a pull request.`,
+    `A reply from someone with write access dismisses the finding if, apart from courtesy such as "thanks" or "this is", it says only one of these: "won't fix", "by design", "intended", "intentional", "works as intended", "works as designed", "not a bug", "not an issue", "false positive", "accepted risk".`,
+    "## Permissions",
+    "`fix`, `remember` and resolving threads need the App's permission `Contents: Read and write`. Without it, `fix` posts suggestions or a patch, `remember` shows the rule as a patch, and the threads of fixed or dismissed findings stay open, although the findings count as fixed or dismissed.",
+    "## `describe`",
+    "`describe` is off unless the base branch's configuration has `conversation: { describe: true }`. Until then, `help` does not list it, and its answer says that it is off. The model reads the whole change, as for `ask`. The answer is cut to 40 lines and 4,000 characters.",
+    "## `fix`",
+    FIX,
+    "## `fix with test`",
+    FIX_WITH_TEST,
+    "## `prove`",
+    PROVE,
   ].join("\n\n");
 }
 

@@ -47,7 +47,7 @@ const dollars = (what: string) => z.number().positive().nullable().default(null)
 const group = <Shape extends z.ZodRawShape>(what: string, shape: Shape) =>
   z.strictObject(shape).describe(what);
 
-/** The keys of a repository. An organisation may enforce each of them. */
+/** The keys of a repository. An organization may enforce each of them. */
 const Settings = z.strictObject({
   review: group("What starts a review.", {
     enabled: described(
@@ -70,7 +70,7 @@ const Settings = z.strictObject({
   paths: group("Which files are reviewed.", {
     ignore: names("gitignore-style patterns of files that are not reviewed."),
     private: names(
-      "gitignore-style patterns of files that no model ever sees. No tool shows them, and no tool shows their text under another name.",
+      "gitignore-style patterns of files that no model ever sees. No tool shows them, or their text under another name.",
     ),
   }).prefault({}),
   instructions: z
@@ -83,24 +83,24 @@ const Settings = z.strictObject({
     .default([])
     .describe("What to look for in files that match a pattern."),
   effort: Effort.default("medium").describe(
-    "`low`: one pass. `medium`: each finding is then checked by a second, sceptical look. `high`: a second reader beside the first, who begins with what the diff does not show, then the second look.",
+    "`low`: one pass. `medium`: then a second, skeptical look checks each finding. `high`: a second reader also begins with what the diff does not show, before the second look.",
   ),
   minimum_severity: Severity.default("low").describe("Findings below this severity are not reported."),
   rules: described(
     z.record(z.string().min(1).max(100), RuleSetting).superRefine(checkRules).default({}),
-    "Rules by name. Analyzer rules that are switched off: the key is a rule as findings name it (`secrets/github-token`, `ast-grep/py-eval`), a rule without its analyzer (`py-eval`), or an analyzer (`focused-tests`); the value is `off`, or `off:` with patterns of the files for which the rule is off. Rules of your own for the model: the key is a new name, the value a definition (see below).",
+    "Rules by name. To switch off an analyzer rule: the key is the rule as findings name it (`secrets/github-token`, `ast-grep/py-eval`), the rule without its analyzer (`py-eval`), or an analyzer (`focused-tests`); the value is `off`, or `off:` with patterns of files. To define a rule for the model: the key is a new name, the value a definition (see below).",
   ),
   max_comments: described(
     z.int().min(0).max(100).nullable().default(null),
-    "Maximum number of comments on lines and files in one review, the worst first. The other findings are listed in the summary. Null: 6, or 10 for a change of more than 40 hunks.",
+    "Maximum number of comments on lines and files in one review, the worst first. The summary lists the other findings. Null: 6, or 10 for a change of more than 40 hunks.",
   ),
   comment_severity: described(
     z.enum([...severities, "auto"]).default("auto"),
-    "Which findings are comments; the others are listed in the summary. `auto`: a model chooses once, over all new findings of a review, those that the author should deal with before merging; without an answer, and with `effort: low`, it is `medium`. A severity: findings of at least that severity. `low`: every finding, also one that nothing in the repository reaches yet.",
+    "Which findings become comments; the summary lists the others. `auto`: a model chooses once, among all new findings of a review, those that the author should deal with before merging; without an answer, and with `effort: low`, it is `medium`. A severity: findings of at least that severity. `low`: every finding, even one that nothing in the repository reaches yet.",
   ),
   comments: group("What comments on findings contain.", {
     agent_prompt: flag(
-      "Put a fold below each comment on a finding that repeats the finding and its code as a prompt for a coding agent.",
+      "Add a fold to each comment on a finding, with the finding and its code as a prompt for a coding agent.",
     ),
   }).prefault({}),
   language: described(
@@ -154,16 +154,16 @@ const Settings = z.strictObject({
       .max(5)
       .default([])
       .describe(
-        "Workflows whose results the App adds to a review. It needs the permission Actions: Read-only. The Action and the command line are given files instead.",
+        "Workflows whose results the App adds to a review. The App needs the permission Actions: Read-only. The Action and the command line take files instead.",
       ),
     wait_minutes: described(
       z.number().min(0).max(30).default(10),
-      "How long a review that a push starts waits for these workflows to end, in minutes. After that, it goes on without their results. Reviews that people ask for do not wait.",
+      "Minutes for which a review that a push starts waits for these workflows. Then it continues without their results. Reviews that people ask for do not wait.",
     ),
   }).prefault({}),
   conversation: group("Which comments are answered.", {
     describe: flag(
-      "Whether `/describe` is answered: what the change does, where to begin reading, its files in groups, and its risks, written by the model on one screen.",
+      "Answer `/describe`: the model writes on one screen what the change does, where to start reading, its files in groups, and its risks.",
     ),
   }).prefault({}),
   check: group("The check run.", {
@@ -176,20 +176,20 @@ const Settings = z.strictObject({
     ),
     limit: described(
       z.enum(["failure", "neutral"]).optional(),
-      "Conclusion if a limit or a budget leaves a change or a part of it unread. GitHub treats `neutral` as passed if the check is required. If `failure` is written here, the check of a draft and of an ignored title waits, and neither passes nor fails. Omitted: `failure` if `check.fail` is set, otherwise `neutral`.",
+      "Conclusion if a limit or a budget leaves a change or a part of it unread. GitHub counts a required check with `neutral` as passed. If this key is `failure`, the check of a draft or an ignored title waits, and neither passes nor fails. Omitted: `failure` if `check.fail` is set, otherwise `neutral`.",
     ),
   }).prefault({}),
   commands: group(
-    "Commands with which a fix may test its repair, in a sandbox without network, if the server has a sandbox. A shell runs them; plain arguments may be added.",
+    "Commands that a fix may run to test its repair, in a sandbox without network, if the server has a sandbox. A shell runs them; plain arguments may be added.",
     {
       test: command("Command that runs the tests, such as `npm test`."),
       lint: command("Command that checks the code, such as `ruff check .`."),
       build: command("Command that builds the project, such as `go build ./...`."),
     },
   ).prefault({}),
-  prove: group("Findings that prove themselves.", {
+  prove: group("Tests that show findings.", {
     enabled: flag(
-      "Let the model write a test for a finding. It runs at the merge base and at the head, in a sandbox without network, if the server has a sandbox; the comment shows what it shows.",
+      "Let the model write a test for a finding. If the server has a sandbox, the test runs there without network, at the merge base and at the head, and the comment shows the result.",
     ),
     severity: Severity.default("medium").describe(
       "Findings below this severity get no test. The four worst findings of a review get one.",
@@ -207,7 +207,7 @@ const Settings = z.strictObject({
       .max(20)
       .default([])
       .describe(
-        "Commands that run one test file; the first that matches its path counts. Other files in JavaScript, TypeScript, Python and Go are run as they are, which is enough for code that needs only its own repository. A command that sets `NODE_OPTIONS` or `PYTHONPATH` must keep the old value (`PYTHONPATH=src:$PYTHONPATH`), and must not bundle the code. Otherwise it is unknown which functions ran, and no test shows anything.",
+        "Commands that run one test file; the first that matches its path counts. Without a command, files in JavaScript, TypeScript, Python and Go run as they are, which is enough for code without dependencies. A command that sets `NODE_OPTIONS` or `PYTHONPATH` must keep the old value (`PYTHONPATH=src:$PYTHONPATH`), and no command may bundle the code. Otherwise Hunkwise cannot see which functions ran, and no test shows anything.",
       ),
     prepare: command(
       "Command that prepares the environment of the tests, such as `npm ci`. It runs on the files of the merge base, once for each state of its manifests and lock files. Null: none is needed.",
@@ -245,10 +245,10 @@ const Policy = z.strictObject({
     )
     .default([])
     .describe(
-      "Keys for which the value of this file, or else the default, holds in every repository: a key (`check.fail`), a group (`check`), or one rule (`rules.NAME`). Repositories, folders and inputs of a workflow cannot change it. They can still add to `paths.private`.",
+      "Keys whose value in this file, or else the default, applies to every repository: a key (`check.fail`), a group (`check`), or one rule (`rules.NAME`). Repositories, folders and inputs of a workflow cannot change it. They can still add to `paths.private`.",
     ),
   month: group(
-    "Hard limits for all repositories of the organisation in one month. The Action does not count them.",
+    "Hard limits for all repositories of the organization in one month. The Action does not count them.",
     {
       tokens: tokens(
         null,
@@ -265,16 +265,16 @@ export type Policy = z.infer<typeof Policy>;
 /** `.github/hunkwise.yml`. Contains only keys that have an effect; documentation and JSON Schema are generated from it. */
 export const RepoConfig = Settings.extend({
   policy: Policy.optional().describe(
-    "Only in the organisation's repository `.github`: this file is then joined with the file of each repository, instead of being used only if a repository has none.",
+    "Only in the organization's repository `.github`: this file is then joined with the file of each repository, instead of being used only if a repository has none.",
   ),
 });
 export type RepoConfig = z.infer<typeof RepoConfig>;
 
-/** Whether the organisation's policy decides a key (`budget.cost_usd`), itself or with its group. */
+/** Whether the organization's policy decides a key (`budget.cost_usd`), itself or with its group. */
 export const isEnforced = ({ policy }: Pick<RepoConfig, "policy">, key: string): boolean =>
   policy?.enforce.some((one) => one === key || key.startsWith(`${one}.`)) === true;
 
-/** Whether the organisation's policy decides about a rule under this name, itself or with all of them. */
+/** Whether the organization's policy decides about a rule under this name, itself or with all of them. */
 export const isRuleEnforced = ({ policy }: Pick<RepoConfig, "policy">, name: string): boolean =>
   policy?.enforce.some((one) => one === "rules" || one === `rules.${name}`) === true;
 
@@ -322,7 +322,7 @@ export const EffectiveConfig = RepoConfig.extend({
   guidance: z.string().max(mostGuidance).optional(),
   /** Parent folders first: the last folder that contains a file counts. */
   severity_by_path: z.array(FolderSeverity).optional(),
-  /** The organisation's own `rules`, which count for the rules that its policy enforces one by one. */
+  /** The organization's own `rules`, which count for the rules that its policy enforces one by one. */
   organization_rules: RepoConfig.shape.rules.unwrap().optional(),
 });
 export type EffectiveConfig = z.infer<typeof EffectiveConfig>;

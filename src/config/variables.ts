@@ -177,13 +177,13 @@ const Variables = z.object({
     path: true,
   }),
   WEBHOOK_SECRET: appSecret(text(), {
-    description: "Secret with which GitHub signs webhooks. Required with an App. There is no default.",
+    description: "Secret with which GitHub signs webhooks. Required with an App.",
   }),
   GITHUB_CLIENT_ID: app(
     matching(/^[\w.-]{1,100}$/, "the client ID of the App, such as Iv23liAbc").optional(),
     {
       description:
-        "Client ID of the App, with which people log in to the server's pages. The setup page stores it. Unset: people cannot log in.",
+        "Client ID of the App, for the log-in to the dashboard. The setup page stores it. Unset: people cannot log in.",
       example: "Iv23liAbcDefGhiJklMn",
     },
   ),
@@ -192,7 +192,7 @@ const Variables = z.object({
   }),
   HUNKWISE_OPERATORS: app(accountIds.optional(), {
     description:
-      "Numeric ids of the GitHub accounts that operate this server, separated by commas (`https://api.github.com/users/NAME` shows the id). On the server's pages, they also see its health, and the runs, costs and figures of all repositories.",
+      "Numeric IDs of the GitHub accounts that operate this server, separated by commas (`https://api.github.com/users/NAME` shows the ID). On the dashboard, they also see the server's health, and the runs, costs and figures of all repositories.",
     example: "583231",
   }),
   GHE_HOST: app(
@@ -268,7 +268,7 @@ const Variables = z.object({
   }),
   HUNKWISE_EMBEDDING_MODEL: model(text(), {
     description:
-      "Embedding model, such as `text-embedding-3-small`, with which the knowledge graph also searches by meaning. Unset: the graph searches only by words, and sends no code.",
+      "Embedding model, such as `text-embedding-3-small`, with which the knowledge graph searches by meaning too. Unset: the graph searches only by words and sends no code.",
     example: "text-embedding-3-small",
   }),
   HUNKWISE_EMBEDDING_BASE_URL: modelSecret(plainUrl.optional(), {
@@ -295,7 +295,7 @@ const Variables = z.object({
   }),
   HUNKWISE_POLICY: server(z.enum(["optional", "required"]).default("optional"), {
     description:
-      "`required`: no model reads anything in a repository unless the organisation's file is found and has a `policy`. GitHub reports a repository `.github` that the App cannot read as one that does not exist, and `optional` then means that there is no policy.",
+      "`required`: no model reads anything in a repository unless the organization's file is found and has a `policy`. `optional`: a repository `.github` that the App cannot read counts as one without a policy, because GitHub reports it as one that does not exist.",
   }),
   HUNKWISE_DAILY_TOKENS: server(whole(1_000, 999_999_999_999_999).optional(), {
     description:
@@ -307,7 +307,7 @@ const Variables = z.object({
   }),
   HUNKWISE_INSTALLATION_REVIEWS_PER_DAY: server(whole(0, 1_000_000).default(1_000), {
     description:
-      "Maximum number of reviews of one installation in one day (UTC). After that, the check run says why there is no review. A push or a command on the next day starts a review of everything that was added since. One person or bot gets 300 of them for the pull requests that it opened, and one pull request 50. `0`: no limit of reviews at all.",
+      "Maximum number of reviews of one installation in one day (UTC). After that, the check run says why there is no review; a push or a command on the next day starts a review of everything that was added since. One person or bot gets at most 300 of these for the pull requests that they opened, and one pull request 50. `0`: no limit.",
   }),
   HUNKWISE_DATA_DIR: server(text(), {
     description:
@@ -320,11 +320,11 @@ const Variables = z.object({
   }),
   HUNKWISE_PUSH_WINDOW_SECONDS: server(amount("seconds", 0, 600).default(10), {
     description:
-      "Seconds without another push after which a pull request is reviewed, so that several pushes in a row get one review. The wait is at most six times as long after the first push. `0` to `600`.",
+      "Seconds without another push after which a pull request is reviewed, so that several pushes in a row get one review. The review starts at the latest six times as long after the first push. `0` to `600`.",
   }),
   HUNKWISE_RETENTION_DAYS: server(whole(1, 3_650).default(30), {
     description:
-      "Days for which ended jobs and the records of local reviews are kept, including the model's input and output.",
+      "Number of days to keep ended jobs and the records of local reviews, including the model's input and output.",
     local: true,
   }),
   HUNKWISE_EVENTS_URL: serverSecret(
@@ -355,7 +355,7 @@ const Variables = z.object({
   ),
   HUNKWISE_GRAPH: server(oneOf(["on", "off"]).default("on"), {
     description:
-      "`on`: each repository is indexed after its reviews. The next reviews then find callers that a search by name does not find, see earlier commits, and may query the knowledge graph (`graph_rag_query`). `off`: nothing is indexed, and no index is read.",
+      "`on`: each repository is indexed after its reviews. Later reviews then find callers that a search by name misses, see earlier commits, and can query the knowledge graph (`graph_rag_query`). `off`: no index is made or read.",
   }),
   HUNKWISE_LOGSEQ_DIR: server(folder.optional(), {
     description: "Folder of a Logseq graph in which reviews leave notes. Unset: reviews cannot leave notes.",
@@ -384,12 +384,12 @@ const Variables = z.object({
   }),
   HUNKWISE_SANDBOX_MEMORY_MB: server(whole(128, 1_000_000).default(2_048), {
     description:
-      "Maximum memory in MB for one command, its processes and files together. Files may take half of it.",
+      "Maximum memory in MB for one command, its processes and files together. Files may use half of it.",
     local: true,
   }),
   HUNKWISE_PROVE_REGISTRIES: server(registries.optional(), {
     description:
-      "Hosts that the command of `prove.prepare` may reach over HTTP, separated by commas, such as `packages.example.com` or `registry.example.com:8443`; without a port, 443 and 80. Unset: it has no network. Nothing else in a sandbox ever has one.",
+      "Hosts that the command of `prove.prepare` may reach over HTTP, separated by commas, such as `packages.example.com` or `registry.example.com:8443`; without a port, 443 and 80. Unset: it has no network. Nothing else in a sandbox ever has network access.",
     example: "packages.example.com,localhost:4873",
     local: true,
   }),

@@ -100,7 +100,7 @@ interface CommandHelp {
 }
 
 export const commandTable: readonly CommandHelp[] = [
-  { usage: "review", does: "reviews what no earlier review has read" },
+  { usage: "review", does: "reviews what is new since the last review" },
   { usage: "review full", does: "reviews the whole change again" },
   { usage: "review --dry-run", does: "shows in one comment what a review of the whole change would post" },
   {
@@ -109,16 +109,16 @@ export const commandTable: readonly CommandHelp[] = [
   },
   {
     usage: "describe",
-    does: "describes the change on one screen: what it does, where to begin reading, its files in groups, its risks",
+    does: "describes the change on one screen: what it does, where to start reading, its files in groups, its risks",
     switch: "describe",
   },
   {
     usage: "fix",
-    does: "in the thread of a finding: repairs it and pushes the repair to the branch; `/fix all` repairs all open findings; `/fix with test` and `/fix all with tests` also add the tests that show them",
+    does: "in the thread of a finding: fixes it and pushes the fix to the branch; `/fix all` fixes all open findings; `/fix with test` and `/fix all with tests` also add the tests that show them",
   },
   {
     usage: "prove",
-    does: "in the thread of a finding: writes a test for it, and shows what the test does before the change and now",
+    does: "in the thread of a finding: writes a test for it, and shows the result before the change and now",
     switch: "prove",
   },
   {
@@ -129,8 +129,8 @@ export const commandTable: readonly CommandHelp[] = [
     usage: "resolve NUMBER ...",
     does: "dismisses findings and reports without a thread, by the numbers in the summary",
   },
-  { usage: "pause", does: "stops reviews of pushes; commands still work" },
-  { usage: "resume", does: "starts them again, and reviews what was pushed meanwhile" },
+  { usage: "pause", does: "pauses reviews of pushes; commands still work" },
+  { usage: "resume", does: "resumes them, and reviews what was pushed meanwhile" },
   {
     usage: "remember RULE",
     does: "opens a pull request that adds a rule for later reviews to the configuration",
