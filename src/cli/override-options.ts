@@ -29,7 +29,7 @@ export const withOverrideOptions = (command: ReturnType<typeof changeCommand>) =
     .optionsGroup("Options for this run, before the environment and the configuration:")
     .addOption(new Option("--effort <EFFORT>", "how much work a review is").choices(Effort.options))
     .option("--model <NAME>", "the model, instead of HUNKWISE_MODEL", optionText)
-    .option("--no-model", "use only the built-in analyzers, also if a model is configured")
+    .option("--no-model", "use only the built-in analyzers, even if a model is configured")
     .addOption(
       new Option(
         "--minimum-severity <SEVERITY>",
@@ -56,7 +56,7 @@ export const withOverrideOptions = (command: ReturnType<typeof changeCommand>) =
       "let the model write a test for each finding of `prove.severity` or higher, and run it in a sandbox at the merge base and at " +
         "the head; commands for it come from the base's configuration (docs/reviews.md)",
     )
-    .option("--no-prove", "write no tests, also if the configuration enables it")
+    .option("--no-prove", "write no tests, even if the configuration enables it")
     .option("--config <FILE>", "a configuration instead of .github/hunkwise.yml from the base", optionText)
     .optionsGroup("");
 };

@@ -24,9 +24,9 @@ const number = (what: string) =>
 const Inputs = z.object({
   /** Of the job, or of an App. */
   githubToken: z.string({ error: "is not set" }).min(1, "is empty"),
-  /** Reads the organisation's repository `.github`; null: the other one does. */
+  /** Reads the organization's repository `.github`; null: the other one does. */
   organizationToken: optional(z.string()),
-  /** required: no model reads anything without a policy of the organisation. */
+  /** required: no model reads anything without a policy of the organization. */
   policy: given(oneOf(["optional", "required"]).default("optional")),
   /** Signs our texts where other workflows write under the same name; null: nothing of earlier runs counts. */
   stateKey: optional(

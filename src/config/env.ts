@@ -405,7 +405,7 @@ function settingsOf(given: Variables) {
     webhookProxyUrl: given.WEBHOOK_PROXY_URL ?? null,
     logLevel: given.LOG_LEVEL,
     pricesFile: given.HUNKWISE_PRICES ? resolve(given.HUNKWISE_PRICES) : null,
-    /** Whether no model reads anything without a policy of the organisation. */
+    /** Whether no model reads anything without a policy of the organization. */
     requiresPolicy: given.HUNKWISE_POLICY === "required",
     /** Limits for the reviews of one installation on one calendar day (UTC); null for no limit. */
     dailyBudget: {

@@ -4,15 +4,15 @@ import { isDefinition, RuleSetting } from "./named-rules.ts";
 import type { Given } from "./parse-config.ts";
 import { type EffectiveConfig, isEnforced, isRuleEnforced, RepoConfig, settingKeys } from "./repo-config.ts";
 
-/** The organisation's file and the repository's, as they were written; empty if there is none. */
+/** The organization's file and the repository's, as they were written; empty if there is none. */
 export interface GivenFiles {
   organization: Given;
   repository: Given;
 }
 
 /**
- * Joins an organisation's file that has a `policy` with that of a repository. An enforced key has the organisation's value, or else the
- * default. Lists are concatenated, the organisation's first; rules are joined by name, and one that is off in some files still applies to the
+ * Joins an organization's file that has a `policy` with that of a repository. An enforced key has the organization's value, or else the
+ * default. Lists are concatenated, the organization's first; rules are joined by name, and one that is off in some files still applies to the
  * others. For every other key, the repository's value counts. `paths.private` is concatenated even if it is enforced, and no exception of the
  * repository takes anything back.
  */
@@ -38,13 +38,13 @@ function parsedOrRefused(joined: unknown): RepoConfig {
   const key = issue?.path.join(".") ?? "";
   throw new AppError(
     "config_invalid",
-    `The configuration cannot be used: together with the organisation's file, ${key} is not valid (${issue?.message})`,
+    `The configuration cannot be used: together with the organization's file, ${key} is not valid (${issue?.message})`,
     { remedy: "Shorten it on the base branch. Until then, no model reads anything." },
   );
 }
 
 /**
- * Where the value of a key comes from, for people: "organisation, enforced", ".github/hunkwise.yml".
+ * Where the value of a key comes from, for people: "organization, enforced", ".github/hunkwise.yml".
  * @param path the repository's file
  */
 export function originOf(
@@ -63,7 +63,7 @@ export function originOf(
   if (isRule && isKept && above === undefined) return `${path}, without effect: enforced`;
   const isAdded = Array.isArray(below) && (key === "paths.private" || !isKept);
   const origins = [
-    ...(above !== undefined && (below === undefined || isKept || isAdded) ? ["organisation"] : []),
+    ...(above !== undefined && (below === undefined || isKept || isAdded) ? ["organization"] : []),
     ...(below !== undefined && (!isKept || isAdded) ? [path] : []),
   ];
   const from = origins.length === 0 ? "default" : origins.join(" and ");
@@ -83,7 +83,7 @@ function joinedValue(key: string, above: unknown, below: unknown, of: Pick<RepoC
   return { ...organization, ...Object.fromEntries(free) };
 }
 
-/** A rule that the organisation defines and the repository switches off for some files still applies to the others. */
+/** A rule that the organization defines and the repository switches off for some files still applies to the others. */
 function joinedRule(above: unknown, below: unknown): unknown {
   const [definition, off] = [above, below].map((one) => RuleSetting.safeParse(one).data);
   if (definition === undefined || off === undefined || !isDefinition(definition) || !isPartlyOff(off))
@@ -97,7 +97,7 @@ const isPartlyOff = (setting: RuleSetting): setting is { off: string[] } =>
 
 const listOf = (value: unknown) => (value ?? []) as readonly string[];
 
-/** Without repetitions: the organisation's own repository has the same file twice. */
+/** Without repetitions: the organization's own repository has the same file twice. */
 function concatenated(above: readonly unknown[], below: readonly unknown[]): unknown[] {
   return [...above, ...below.filter((item) => !above.some((known) => isDeepStrictEqual(known, item)))];
 }

@@ -39,7 +39,7 @@ const most = { patterns: 2_000, instructionCharacters: 64_000 };
 
 /**
  * Merges nested files into the configuration of the repository. Lists are concatenated, parent folders first. An exception of private paths
- * applies only to its own file's list. For severities the nearest file counts. What the organisation enforces stays, except that private paths
+ * applies only to its own file's list. For severities the nearest file counts. What the organization enforces stays, except that private paths
  * are added.
  * @returns for each limit, the first file with which all files together exceed it; if there are any, do not use `config`
  */
@@ -129,25 +129,25 @@ type ReadFile = (path: string) => Promise<string | undefined>;
 
 export interface LoadedRepoConfig {
   config: EffectiveConfig;
-  /** The repository's file, or the organisation's if that is used instead of one; null if there is neither. */
+  /** The repository's file, or the organization's if that is used instead of one; null if there is neither. */
   path: string | null;
-  /** Whether the organisation's file is used instead of one of the repository. */
+  /** Whether the organization's file is used instead of one of the repository. */
   inherited: boolean;
-  /** The files that are in use. Both, and joined, if the organisation has a policy. */
+  /** The files that are in use. Both, and joined, if the organization has a policy. */
   given: GivenFiles;
 }
 
 interface LoadOptions {
-  /** Reads the default branch of the organisation's repository `.github`. */
+  /** Reads the default branch of the organization's repository `.github`. */
   readOrganization?: ReadFile;
   /** Whether a policy must be found: a repository that the token cannot reach looks like one that does not exist. */
   requiresPolicy?: boolean | undefined;
 }
 
 /**
- * `read` must be bound to the BASE ref: the head belongs to the author. The organisation's file is joined if it has a `policy`, and otherwise
+ * `read` must be bound to the BASE ref: the head belongs to the author. The organization's file is joined if it has a `policy`, and otherwise
  * counts only if the repository has none. Rejects if a reader rejects, because private paths are then unknown.
- * @throws AppError `config_invalid` for an invalid file, and for an organisation's file that cannot be read
+ * @throws AppError `config_invalid` for an invalid file, and for an organization's file that cannot be read
  */
 export async function loadRepoConfig(
   read: ReadFile,
@@ -183,7 +183,7 @@ async function ownFile(read: ReadFile): Promise<RepoFile | null> {
   return null;
 }
 
-/** The organisation's file. An invalid one is ignored if the repository has its own and it cannot contain a policy. */
+/** The organization's file. An invalid one is ignored if the repository has its own and it cannot contain a policy. */
 async function organizationFile(
   read: ReadFile,
   hasOwn: boolean,
@@ -204,7 +204,7 @@ async function organizationFile(
   return null;
 }
 
-/** A policy has an effect only if it is in the organisation's file. */
+/** A policy has an effect only if it is in the organization's file. */
 function withoutPolicy({ policy, ...config }: RepoConfig): RepoConfig {
   return config;
 }
@@ -212,10 +212,10 @@ function withoutPolicy({ policy, ...config }: RepoConfig): RepoConfig {
 const policyMissing = (path: string | null) =>
   new AppError(
     "config_invalid",
-    `The configuration cannot be used: a policy of the organisation is required, and ${path === null ? `its repository \`.github\` or the file ${rootPaths[0]} there does not exist or cannot be read` : `its ${path} has no \`policy\``}`,
+    `The configuration cannot be used: a policy of the organization is required, and ${path === null ? `its repository \`.github\` or the file ${rootPaths[0]} there does not exist or cannot be read` : `its ${path} has no \`policy\``}`,
     {
       remedy:
-        "Let Hunkwise read the organisation's repository `.github`: install the App there, or give the Action the input organization-token. Until then, no model reads anything.",
+        "Let Hunkwise read the organization's repository `.github`: install the App there, or give the Action the input organization-token. Until then, no model reads anything.",
     },
   );
 
@@ -227,7 +227,7 @@ function refuseUnread(file: string, error: unknown): never {
   throw error;
 }
 
-/** Errors that do not change when the organisation's file is requested again. */
+/** Errors that do not change when the organization's file is requested again. */
 const lasting: ReadonlySet<ErrorCode> = new Set(["github_forbidden", "github_invalid", "too_large"]);
 
 function refuseUnreadable(path: string, error: unknown): never {
@@ -236,11 +236,11 @@ function refuseUnreadable(path: string, error: unknown): never {
     : error;
 }
 
-/** Readers may lack access to the organisation's repository: the message names only lines of the file. */
+/** Readers may lack access to the organization's repository: the message names only lines of the file. */
 const organizationRefusal = (path: string, why: string, cause?: unknown) =>
-  new AppError("config_invalid", `The configuration cannot be used: the organisation's ${path} ${why}`, {
+  new AppError("config_invalid", `The configuration cannot be used: the organization's ${path} ${why}`, {
     remedy:
-      "Correct it in the organisation's repository `.github`, where `hunkwise config check` lists the problems. Until then, no model reads anything.",
+      "Correct it in the organization's repository `.github`, where `hunkwise config check` lists the problems. Until then, no model reads anything.",
     cause,
   });
 

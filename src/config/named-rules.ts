@@ -98,5 +98,5 @@ function whyNoName(name: string): string | null {
     return "is the name of a built-in rule or analyzer, which can be switched off but not defined; choose another name";
   return name.length <= mostNameCharacters && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name)
     ? null
-    : `is no name for a rule: use lower-case letters, digits and single hyphens between them, at most ${mostNameCharacters} characters`;
+    : `is not a rule name: use lower-case letters, digits and single hyphens between them, at most ${mostNameCharacters} characters`;
 }

@@ -4,7 +4,7 @@ import { type EffectiveConfig, Effort, isEnforced, mostGuidance } from "./repo-c
 
 /**
  * What the person who starts a review asks for. It is trusted like the configuration, and goes before the repository's files, but not before what the
- * organisation enforces.
+ * organization enforces.
  */
 export const Overrides = z.strictObject({
   effort: Effort.optional(),
@@ -20,7 +20,7 @@ export const Overrides = z.strictObject({
 });
 export type Overrides = z.infer<typeof Overrides>;
 
-/** The configuration of one review. It may report more and cost less than the organisation enforces, and change nothing else of that. */
+/** The configuration of one review. It may report more and cost less than the organization enforces, and change nothing else of that. */
 export function withOverrides(config: EffectiveConfig, overrides: Overrides): EffectiveConfig {
   const { effort, minimumSeverity, maxCostUsd, only = [], guidance = "", prove } = overrides;
   const { severity_by_path, ...rest } = config;

@@ -41,15 +41,15 @@ const buttons = {
 
 const PullForm = Sent.extend({ act: z.enum(Object.keys(buttons) as (keyof typeof buttons)[]) });
 
-const later = html`It happens within moments, and then shows on the pull request. <a href="/">Now</a> shows what waits, and
+const later = html`It will appear on the pull request in a moment. <a href="/">Now</a> shows what is queued, and
 <a href="/reviews">Reviews</a> how it ended.`;
 const done: Readonly<Record<Act["name"], Html>> = {
   review: html`You asked for a review. ${later}`,
   pause: html`You asked for a pause. ${later}`,
-  resume: html`You asked for reviews to go on. ${later}`,
-  demote: html`You asked for a change of the configuration to be proposed. It comes as a pull request of the App, or, if the App may not write
-code, as a patch. A comment on the newest pull request with such a finding says where.`,
-  dismiss: html`You asked for the finding to be dismissed. ${later}`,
+  resume: html`You asked to resume reviews. ${later}`,
+  demote: html`You asked for a change to the configuration. The App opens a pull request, or, if it may not write code, posts a patch. A
+comment on the newest pull request with such a finding says where.`,
+  dismiss: html`You asked to dismiss the finding. ${later}`,
 };
 
 /** The sentence after an act. */
@@ -70,8 +70,8 @@ export const pullForm = ({ mayWrite }: VisibleRepository, id: string): HtmlPart 
 <button name="act" value="pause">Pause reviews of pushes</button>
 <button name="act" value="resume">Resume them</button>
 </form>
-<p class="note">As the commands <code>/review</code>, <code>/review full</code>, <code>/pause</code> and <code>/resume</code> in a comment, with
-the same limits. The pull request will show your name.</p>`;
+<p class="note">These buttons work like the commands <code>/review</code>, <code>/review full</code>, <code>/pause</code> and <code>/resume</code> in a
+comment, with the same limits. The pull request will show your name.</p>`;
 
 /** A page that says why nothing was done. */
 export function refuse(
@@ -85,7 +85,7 @@ export function refuse(
 }
 
 export const readOnly = "GitHub does not let you write to this repository, so you may not do this.";
-export const incomplete = "The form was not complete. Go back, load the page again, and try once more.";
+export const incomplete = "The form was incomplete. Go back, reload the page, and try again.";
 
 interface Wanted {
   act: Act;
@@ -114,7 +114,7 @@ export function createActs({ accept, onAccepted, now }: Omit<ActDeps, "run">): D
   return async (context, { act, form, repository, pull, back, section }) => {
     const { account, login } = context.var.viewer;
     if (!mayAct(account))
-      return refuse(context, 429, section, "You did very much within a minute. Wait a minute.");
+      return refuse(context, 429, section, "Too many actions in one minute. Wait a minute.");
     const { mayWrite: _, ...about } = repository;
     const id = createHash("sha256")
       .update(JSON.stringify([account, about.id, pull, act, form]))

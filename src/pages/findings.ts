@@ -54,7 +54,7 @@ export const severityTones: Readonly<Record<string, Tone>> = {
 
 /** How a person dismissed a finding, as the end of "dismissed". */
 const dismissals: Readonly<Record<string, string>> = {
-  reaction: "with a thumb down",
+  reaction: "with a thumbs down",
   reply: "in a reply",
   resolved: "by resolving the thread",
   command: "by a command",
@@ -185,7 +185,7 @@ function findingList(rows: readonly FindingRow[], names: (id: number) => Named, 
     column("Pull request", ({ pull, repository }) => links.toPull(names(repository), pull)),
     column("Delivered", ({ delivered_at }) => timeOf(delivered_at)),
   ];
-  return table("Findings that people saw, newest first", list, rows);
+  return table("Posted findings, newest first", list, rows);
 }
 
 export const findingPath = ({ repository, pull, key }: Pick<FindingRow, "repository" | "pull" | "key">) =>
@@ -339,7 +339,7 @@ ${row.title === null && html`<p class="notice">Its words are no longer on record
 const isOpen = ({ state }: FindingRow): boolean => state === "open" || state === "outdated";
 
 const noThread =
-  "It has no thread on GitHub, so it cannot be dismissed this way. It goes when a review no longer finds it.";
+  "It has no thread on GitHub, so it cannot be dismissed here. It closes when a review no longer finds it.";
 
 function dismissPart(row: FindingRow): Html {
   if (row.place !== "comment") return html`<p class="note">${noThread}</p>`;

@@ -60,7 +60,7 @@ export function health({ run, now, checkAll }: HealthDeps): Hono<PagesEnv> {
       ],
       ["Checked", at === null ? "not yet" : html`${timeOf(at)}, ${span(time - at)} ago`],
     ])}
-${isRunning && html`<p class="notice" role="status">The checks run now; this page loads again by itself.</p>`}
+${isRunning && html`<p class="notice" role="status">The checks are running. This page reloads by itself.</p>`}
 ${checked !== null && table("Checks of this process, as hunkwise doctor makes them", columns, checked)}
 <h2>Jobs that failed in the last ${failedDays} days</h2>
 ${failed.length === 0 ? html`<p class="empty">None.</p>` : table("Failed jobs, newest first", failedColumns, failed, { isUnderHeading: true })}`;

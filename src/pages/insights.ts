@@ -105,7 +105,7 @@ export function insights({ run, now }: Pick<PageDeps, "run" | "now">, doAct?: Do
     });
 }
 
-const noHabit = "The figures do not say any more that people dismiss these again and again.";
+const noHabit = "According to the figures, people no longer dismiss these again and again.";
 
 const ProposeForm = Sent.extend({
   repository: z.coerce.number().pipe(z.int()),
@@ -277,7 +277,7 @@ function oftenDismissed(
     }),
   ];
   return html`<h2 id="often-dismissed">Dismissed again and again</h2>
-<p class="note">At least five, and at least half of all in merged pull requests. Nothing changes by itself: whoever maintains the repository decides, and adds the lines to <code>.github/hunkwise.yml</code>.</p>
+<p class="note">A kind of finding is listed if people dismissed at least five, and at least half of all in merged pull requests. Nothing changes by itself: the maintainers of the repository decide, and add the lines to <code>.github/hunkwise.yml</code>.</p>
 ${table("Findings that people dismiss again and again", columns, often_dismissed.slice(0, 20), { isUnderHeading: true })}`;
 }
 
@@ -316,7 +316,7 @@ ${barChart({
   })),
 })}
 ${barChart({
-  name: "What became of findings, by the week in which their pull request was merged",
+  name: "Outcomes of findings, by the week in which their pull request was merged",
   series: outcomeSeries,
   bars: weeks.map((line) => ({
     label: label(line.week),

@@ -242,7 +242,7 @@ export function listRoutes<
       const rows = Rows.parse(part.rows);
       const body = html`${list.form(query, viewer)}
 ${rows.length > 0 ? list.rows(rows, await namesOf(run, viewer, rows)) : html`<p class="empty">No ${noun}${part.isCutOff && " among those that were looked at"}.</p>`}
-${part.isCutOff && html`<p class="note">The list ends here because very many ${noun}s were looked at; it goes on with the older ones.</p>`}
+${part.isCutOff && html`<p class="note">The list stops here after a search of very many ${noun}s. <em>Older</em> continues it.</p>`}
 ${pager(path, query, part)}${list.note}`;
       return context.html(layout({ title, viewer, section: path, body }));
     })

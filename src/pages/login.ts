@@ -78,7 +78,7 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
       const begun = await take(context);
       const { error, code = "" } = context.req.query();
       if (error === "access_denied")
-        return context.html(loginPage(begun?.to ?? "/", html`<p>GitHub says that you cancelled.</p>`), 403);
+        return context.html(loginPage(begun?.to ?? "/", html`<p>You canceled on GitHub.</p>`), 403);
       if (!begun) return context.html(loginPage("/", notBegunHere), 400);
       if (!/^[\w-]{1,200}$/.test(code)) {
         const why = html`<p>GitHub sent no code${error === undefined ? "" : `: ${error.slice(0, 200)}`}.</p>`;
@@ -106,8 +106,8 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
     const isOld = error.code === "github_invalid";
     log[isOld ? "warn" : "error"]({ err: error }, `A log-in failed: ${errorLine(error)}`);
     const why = isOld
-      ? html`<p>GitHub does not accept its code any more. Log in again.</p>`
-      : html`<p>GitHub did not let this server find out who you are. Its log says why.</p>`;
+      ? html`<p>GitHub no longer accepts this log-in. Log in again.</p>`
+      : html`<p>GitHub did not tell this server who you are. The server's log says why.</p>`;
     return context.html(loginPage(to, why), isOld ? 400 : 502);
   }
 }
@@ -125,10 +125,10 @@ export function ownPath(asked: unknown): string {
 const loginPage = (to: string, why?: Html) =>
   notice(
     "Log in",
-    html`${why}<p>Hunkwise reviews the pull requests of repositories in which its GitHub App is installed. After you have logged in with
-GitHub, you see those of the repositories that GitHub lets you see.</p>
+    html`${why}<p>Hunkwise reviews the pull requests of repositories in which its GitHub App is installed. Log in with GitHub
+to see the repositories that GitHub lets you see.</p>
 <form method="post" action="/login"><input type="hidden" name="to" value="${to}"><button>Log in with GitHub</button></form>`,
   );
 
-const notBegunHere = html`<p>This log-in was not begun in this browser, or it took longer than ten minutes. If that happens each time: the
-address of this server must begin with https://, and the browser must accept its cookies.</p>`;
+const notBegunHere = html`<p>This log-in did not start in this browser, or it took longer than ten minutes. If this happens every time, check that
+the address of this server begins with https://, and that the browser accepts its cookies.</p>`;

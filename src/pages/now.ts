@@ -126,11 +126,11 @@ ${waiting.length > 0 ? waitingTable(waiting.slice(0, MOST_SHOWN), (row) => whyWa
 ${
   viewer.isOperator &&
   html`<h2>Workers</h2>
-${known.length > 0 ? workerTable(known, time) : html`<p class="empty">No worker has said that it is there.</p>`}`
+${known.length > 0 ? workerTable(known, time) : html`<p class="empty">No worker has reported yet.</p>`}`
 }
 <h2>Ended last</h2>
 ${ended.rows.length > 0 ? runTable("The newest runs", ended.rows, names, links, { isUnderHeading: true }) : noRuns(ended.isCutOff)}
-<p><a href="/reviews">All runs</a> · <a href="/insights">What the last weeks cost and brought</a></p>`;
+<p><a href="/reviews">All runs</a> · <a href="/insights">Results and cost of the last weeks</a></p>`;
     return context.html(
       layout({ title: "Now", viewer, section: "/", body, refreshSeconds: isLive ? 10 : undefined }),
     );
@@ -143,7 +143,7 @@ const noRuns = (isCutOff: boolean) =>
     : html`<p class="empty">Nothing has run yet. Open a pull request in a repository in which this App is installed, or write <code>/review</code> in one.</p>`;
 
 function placesWords(live: readonly WorkerRow[]): string {
-  if (live.length === 0) return "no worker is there";
+  if (live.length === 0) return "no worker is running";
   const places = live.reduce((sum, { concurrency }) => sum + concurrency, 0);
   const taken = live.reduce((sum, { jobs }) => sum + jobs, 0);
   return `${count(live.length, "worker")} with ${taken} of ${count(places, "place")} taken`;
@@ -223,9 +223,9 @@ function whyWaiting(row: WaitingRow, time: number, live: readonly WorkerRow[], l
   }
   if (runs_before !== null) return html`another run of this pull request is under way`;
   if (busy >= limit) return html`its installation is at its limit of ${count(limit, "run")} at a time`;
-  if (live.length === 0) return html`no worker is there`;
+  if (live.length === 0) return html`no worker is running`;
   if (live.every(({ jobs, concurrency }) => jobs >= concurrency)) return html`no worker has a free place`;
-  return html`a worker takes it with its next look`;
+  return html`a worker will take it in a moment`;
 }
 
 function waitingTable(rows: readonly WaitingRow[], why: (row: WaitingRow) => Html, view: View): Html {
@@ -251,5 +251,5 @@ function workerTable(rows: readonly WorkerRow[], time: number): Html {
         html`${span(time - seen_at)} ago${time - seen_at >= SILENT_MS && html` ${badge("silent", "bad")}`}`,
     ),
   ];
-  return table("Workers, as they last said", list, rows, { isUnderHeading: true });
+  return table("Workers, as they last reported", list, rows, { isUnderHeading: true });
 }

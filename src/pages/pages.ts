@@ -93,15 +93,15 @@ export function createPages(options: PagesOptions): Pages {
   app.onError((error, context) => {
     if (error instanceof HTTPException)
       return context.html(
-        notice("Refused", html`<p>This was not sent from a page of this server, so nothing was done.</p>`),
+        notice("Refused", html`<p>This form is not from a page of this server, so nothing was done.</p>`),
         error.status,
       );
     log.error({ err: error }, `A page failed: ${errorLine(error)}`);
     context.header("retry-after", "60");
     const isGitHub = error instanceof AppError && error.code.startsWith("github_");
     const why = isGitHub
-      ? "GitHub does not answer, so it is not known what you may see. Nothing is shown until it does."
-      : "Something went wrong. The log of this server says what.";
+      ? "GitHub does not answer, so this server does not know what you may see. Try again later."
+      : "Something went wrong. The server's log has the details.";
     return context.html(notice("Temporarily unavailable", html`<p>${why}</p>${logOut}`), 503);
   });
   return { handler: servePages(app), onRevoked: live.endAllOf };
@@ -116,7 +116,7 @@ function fewAtOnce(): MiddlewareHandler<PagesEnv> {
     if (others >= mostAtOnce) {
       context.header("retry-after", "5");
       return context.html(
-        notice("Too much at once", html`<p>Wait until your other pages are there.</p>`),
+        notice("Too many pages at once", html`<p>Wait until your other pages have loaded.</p>`),
         429,
       );
     }
@@ -133,14 +133,14 @@ function fewAtOnce(): MiddlewareHandler<PagesEnv> {
   };
 }
 
-const noSuchPage = html`<p>There is no such page, or GitHub does not let you see what it is about.</p>`;
+const noSuchPage = html`<p>This page does not exist, or GitHub does not let you see it.</p>`;
 const logOut = html`<form method="post" action="/logout"><button>Log out</button></form>`;
 
 const nothingToSee = ({ login }: Viewer) =>
   notice(
     "Nothing to see",
-    html`<p>GitHub says that ${login} may see none of the repositories in which this App is installed. Ask for access on GitHub. If your
-organisation has a log-in of its own (SAML), log in there first, and then here again.</p>${logOut}`,
+    html`<p>GitHub does not show ${login} any repository in which this App is installed. Ask for access on GitHub. If your organization
+uses SAML, log in there first, and then here again.</p>${logOut}`,
   );
 
 /**

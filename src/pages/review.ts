@@ -99,7 +99,7 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
     const task = parseTask(job.task);
     return page(
       shown(`${fullName(repository)}${task && "pull" in task ? `#${task.pull}` : ""}`),
-      html`<p>This run ${job.state === "active" ? "is under way" : "waits"}: see <a href="/">Now</a>. Its story is told when it has ended.</p>`,
+      html`<p>This run is ${job.state === "active" ? "under way" : "queued"}: see <a href="/">Now</a>. Its details will appear here when it has ended.</p>`,
     );
   });
 }
@@ -175,7 +175,7 @@ function storyPage(view: StoryView): Html {
   return html`${factsOf(view)}
 ${
   story === null
-    ? html`<p class="notice">${isPurged ? `Its record was deleted: records are kept for ${count(days, "day")} after the end of a run. The figures above remain.` : "Nothing is on record of it beyond these figures."}</p>`
+    ? html`<p class="notice">${isPurged ? `Its record was deleted: records are kept for ${count(days, "day")} after the end of a run. The figures above remain.` : "Only these figures are on record."}</p>`
     : storyParts(story, view)
 }
 <p><a href="/findings?repository=${encodeURIComponent(fullName(repository))}&amp;pull=${row.pull}">All findings of this pull request</a> · ${linkOut(links.pull(repository, row.pull), "The pull request on GitHub")}</p>`;
@@ -361,7 +361,7 @@ function paidPart({ paid_for }: RunSummary): HtmlPart {
     number("Cost", ({ cost_usd }) => (cost_usd === null ? "no price" : money(cost_usd, 0))),
   ];
   return (
-    paid_for.length > 0 && table("What the model took, by purpose, in the turns on record", list, paid_for)
+    paid_for.length > 0 && table("What the model used, by purpose, in the turns on record", list, paid_for)
   );
 }
 
@@ -375,7 +375,7 @@ ${loops.map(
     paid,
     steps,
   }) => html`<details><summary><span class="mono">${cut(name)}</span>${title !== null && html` ${cut(title)}`} <span class="dim">${count(paid.turns, "turn")}, ${count(paid.tokens, "token")}</span></summary>
-${steps.length > 0 ? html`<ol>${steps.map((step) => html`<li>${stepPart(step)}</li>`)}</ol>` : html`<p class="dim">Its steps are not shown: the page has enough.</p>`}</details>`,
+${steps.length > 0 ? html`<ol>${steps.map((step) => html`<li>${stepPart(step)}</li>`)}</ol>` : html`<p class="dim">Its steps are not shown, because the page would be too long.</p>`}</details>`,
 )}
 ${omitted > 0 && html`<p class="note">${count(omitted, "later entry").replace("entrys", "entries")} of the record are not shown; <code>hunkwise runs</code> exports all.</p>`}`;
 }

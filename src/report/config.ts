@@ -10,8 +10,8 @@ const [usualFile] = rootPaths;
 /** Which files a configuration comes from, in one line. @param revision where they were read */
 export function configHeadline({ config, path, inherited }: LoadedRepoConfig, revision: string): string {
   const own = path === null || inherited ? `no ${usualFile} at ${revision}` : `${path} at ${revision}`;
-  if (config.policy !== undefined) return `${own}, joined with the organisation's file, which has a policy`;
-  if (inherited) return `${own}: the organisation's file applies`;
+  if (config.policy !== undefined) return `${own}, joined with the organization's file, which has a policy`;
+  if (inherited) return `${own}: the organization's file applies`;
   return path === null ? `defaults, because there is ${own}` : own;
 }
 

@@ -90,7 +90,7 @@ export const EventJson = z.discriminatedUnion("type", [
       findings: z.array(EventFinding).describe("As this review has them, the worst first."),
       findings_left_out: z.int().describe("How many more there are that the event has no room for."),
       usage: TotalUsage,
-      model: z.string().nullable().describe("Names of the models that answered; null if none was to."),
+      model: z.string().nullable().describe("Names of the models that answered; null if no model was used."),
       times: z.strictObject({ stored_at: time, started_at: time, ended_at: time }),
     }),
   ),

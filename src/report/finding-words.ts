@@ -128,7 +128,7 @@ export function noteBesideEvidence(finding: Finding): string | null {
 }
 
 const verdicts: Record<Finding["verification"], string> = {
-  confirmed: "A second, sceptical look confirmed it",
+  confirmed: "A second, skeptical look confirmed it",
   uncertain: "A second look could neither confirm nor refute it",
   unverified: "Not checked by a second look",
   not_judged: "Matched by a rule, not judged by a model",

@@ -76,7 +76,7 @@ export const ReviewJson = z.strictObject({
           "The analyzer and its rule, or the named rule of the configuration that it breaks, as in SARIF and on the terminal; null if a model found it and it breaks no rule.",
         ),
       proof: Proof.optional().describe(
-        "What a test that was written for the finding says, decided by runs of it: `regression` (it passes before the change and fails with it), `reproduced` (it fails, and passes with the suggestion), `ran_right` (it passes) or `not_shown`, which says nothing against the finding. `before` is what happens before the change (for `reproduced`: with the suggestion), `now` what happens with it. Text and output are untrusted. Omitted if no test was to be written.",
+        "What a test that was written for the finding says, decided by runs of it: `regression` (it passes before the change and fails with it), `reproduced` (it fails, and passes with the suggestion), `ran_right` (it passes) or `not_shown`, which does not mean that the finding is wrong. `before` is what happens before the change (for `reproduced`: with the suggestion), `now` what happens with it. Text and output are untrusted. Omitted if no test was to be written.",
       ),
       quote: z.string().nullable().describe("The code that the finding is about; null for a secret."),
     }),
@@ -109,7 +109,7 @@ export const ReviewJson = z.strictObject({
   outcome: z
     .enum(["complete", "offline", "partial"])
     .describe("How far the review got. `offline`: only analyzers looked. `partial`: something was not done."),
-  model: z.string().nullable().describe("Names of the models that answered; null if none was to."),
+  model: z.string().nullable().describe("Names of the models that answered; null if no model was used."),
   exit: Exit.nullable().describe("Null if no command ends with the report, as over MCP."),
 });
 export type ReviewJson = z.infer<typeof ReviewJson>;

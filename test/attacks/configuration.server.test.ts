@@ -161,7 +161,7 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
       },
     ));
 
-  it("loosened-policy: No base, folder or head loosens what the organisation enforces", () =>
+  it("loosened-policy: No base, folder or head loosens what the organization enforces", () =>
     onApp(
       {
         base: {

@@ -58,7 +58,7 @@ beforeAll(async () => {
   });
   clone.commit("Change", { "src/a.ts": "export const parseRange = (text: string) => text.trim();\n" });
   copyFileSync(join(root, "fixtures/findings/eslint.sarif"), join(shop, "eslint.sarif"));
-  // A clone of the organisation's repository.
+  // A clone of the organization's repository.
   mkdirSync(join(folder.path, ".github/.github"), { recursive: true });
   writeFileSync(join(folder.path, ".github/.github/hunkwise.yml"), "policy: { enforce: [check] }\n");
   // A server ran here.

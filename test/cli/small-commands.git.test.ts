@@ -149,7 +149,7 @@ describe("The command config", () => {
       "lib/.hunkwise.yml": "paths: { ignore: [x], private: [y] }\nminimum_severity: high\n",
     });
     using other = faultyRepo({});
-    const file = join(other.dir, "organisation.yml");
+    const file = join(other.dir, "organization.yml");
     writeFileSync(
       file,
       "policy: { enforce: [check, rules.secrets, minimum_severity], month: { cost_usd: 100 } }\ncheck: { fail: true }\npaths: { ignore: [docs/] }\n",
@@ -158,16 +158,16 @@ describe("The command config", () => {
     const { code, stdout } = await runHere([...show, "--organization", file]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^# \.github\/hunkwise\.yml at main \([0-9a-f]{12}\), joined with the organisation's file, which has a policy\n/,
+      /^# \.github\/hunkwise\.yml at main \([0-9a-f]{12}\), joined with the organization's file, which has a policy\n/,
     );
     for (const line of [
       "effort: low # .github/hunkwise.yml",
-      "  fail: true # organisation, enforced",
+      "  fail: true # organization, enforced",
       "  threshold: high # default, enforced",
       "minimum_severity: low # default, enforced",
       "  secrets/github-token: off # .github/hunkwise.yml, without effect: enforced",
       "  labels: [] # default",
-      "    # organisation and .github/hunkwise.yml and files of folders\n    - docs/\n    - gen/\n    - /lib/**/x",
+      "    # organization and .github/hunkwise.yml and files of folders\n    - docs/\n    - gen/\n    - /lib/**/x",
       "    # files of folders\n    - /lib/**/y",
     ])
       expect(stdout).toContain(`${line}\n`);

@@ -21,7 +21,7 @@ const workflow = (name: string) => ({ workflow: name, artifact: "results" });
 const testRun = (files: string) => ({ files, command: "npx vitest run {file}" });
 const rule = (path: string) => ({ path, text: `Look at ${path}` });
 
-/** For each key: the organisation's value, the repository's, and both together where the key is not enforced. */
+/** For each key: the organization's value, the repository's, and both together where the key is not enforced. */
 const table: Record<string, [organization: unknown, repository: unknown, joined: unknown]> = {
   "review.enabled": [true, false, false],
   "review.drafts": [true, false, false],
@@ -76,7 +76,7 @@ const settingOf = (config: unknown, key: string) =>
 const join = (organization: object, repository: object, enforce: readonly string[] = []) =>
   joinPolicy({ organization: { ...organization, policy: { enforce } }, repository: { ...repository } });
 
-describe("an organisation's policy", () => {
+describe("an organization's policy", () => {
   it("A policy has a row in this table for each key of a repository", () => {
     expect(Object.keys(table)).toEqual(settingKeys);
   });
@@ -94,7 +94,7 @@ describe("an organisation's policy", () => {
 
     const groups = key.split(".").map((_, at, names) => names.slice(0, at + 1).join("."));
     it.each(groups)(
-      "This key has the organisation's value, or the default, if %s is enforced",
+      "This key has the organization's value, or the default, if %s is enforced",
       (enforced) => {
         const isPrivate = key === "paths.private";
         const set = join(fileWith(key, above), fileWith(key, below), [enforced]);
@@ -131,7 +131,7 @@ describe("an organisation's policy", () => {
     );
   });
 
-  it("A policy does not join the organisation's own file with itself", () => {
+  it("A policy does not join the organization's own file with itself", () => {
     const file = { paths: { ignore: ["a"], private: ["*.pem", "!x.pem"] }, instructions: [rule("a")] };
     const { policy, ...config } = join(file, file);
     expect(config).toEqual(RepoConfig.parse(file));
@@ -222,10 +222,10 @@ describe("an organisation's policy", () => {
     const policy = RepoConfig.parse({ policy: { enforce: ["check", "rules.secrets"] } }).policy;
     const origin = (key: string) => originOf(key, given, { path: "FILE", policy });
     expect(["effort", "max_comments", "language", "check.fail", "check.limit"].map(origin)).toEqual([
-      ...["FILE", "FILE", "default", "organisation, enforced", "default, enforced"],
+      ...["FILE", "FILE", "default", "organization, enforced", "default, enforced"],
     ]);
     expect(["paths.ignore", "rules.a", "rules.b", "rules.secrets/github-token"].map(origin)).toEqual([
-      ...["organisation and FILE", "organisation", "FILE", "FILE, without effect: enforced"],
+      ...["organization and FILE", "organization", "FILE", "FILE, without effect: enforced"],
     ]);
   });
 });

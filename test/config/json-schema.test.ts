@@ -41,7 +41,7 @@ describe.each(kinds)("the JSON Schema of %s", (_, schemaOf, parse) => {
   it("The JSON Schema tells the default of every key that has one", () => {
     const without = keysOf(schema).filter(([, { default: fallback }]) => fallback === undefined);
     const required = ["instructions.[].path", "instructions.[].text"];
-    // What a folder leaves out is as in the folder above; the conclusion at a limit goes by another key; a policy is the organisation's.
+    // What a folder leaves out is as in the folder above; the conclusion at a limit goes by another key; a policy is the organization's.
     const workflow = ["findings.workflows.[].workflow", "findings.workflows.[].artifact"];
     const proofs = ["prove.run.[].files", "prove.run.[].command"];
     const inherited =

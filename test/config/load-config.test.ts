@@ -280,7 +280,7 @@ describe("a check of nested files", () => {
 describe("loadRepoConfig", () => {
   const files = (content: Record<string, string>) => async (path: string) => content[path];
 
-  it("Loading a configuration prefers .yml, then .yaml, then the organisation's file", async () => {
+  it("Loading a configuration prefers .yml, then .yaml, then the organization's file", async () => {
     const yml = { ".github/hunkwise.yml": "max_comments: 1" };
     const other = { ".github/hunkwise.yaml": "max_comments: 2" };
     const organization = files({ ".github/hunkwise.yml": "max_comments: 3" });
@@ -349,11 +349,11 @@ describe("loadRepoConfig", () => {
     [
       "is broken",
       "paths: { privat: [customer-names/] }",
-      /the organisation's \.github\/hunkwise\.yml is not valid \(in line 1\)$/,
+      /the organization's \.github\/hunkwise\.yml is not valid \(in line 1\)$/,
     ],
     ["may not be read", new AppError("github_forbidden", "customer-names"), /hunkwise\.yml cannot be read$/],
   ])(
-    "Loading a configuration refuses an organisation's file that %s without what is in it",
+    "Loading a configuration refuses an organization's file that %s without what is in it",
     async (_, answer, message) => {
       const failure = await organization(answer).catch((error: unknown) => error);
       expect(failure).toMatchObject({ code: "config_invalid", message: expect.stringMatching(message) });
@@ -365,7 +365,7 @@ describe("loadRepoConfig", () => {
   const withOwn = (answer: string | AppError, requiresPolicy = false) =>
     loadRepoConfig(own, { readOrganization: answering(answer), requiresPolicy });
 
-  it("Loading a configuration joins an organisation's file that has a policy, and no other", async () => {
+  it("Loading a configuration joins an organization's file that has a policy, and no other", async () => {
     const above = "effort: high\nmax_comments: 9\n";
     const { config, path, inherited } = await withOwn(`${above}policy: { enforce: [effort] }`);
     expect({ effort: config.effort, most: config.max_comments, path, inherited }).toEqual({
@@ -393,7 +393,7 @@ describe("loadRepoConfig", () => {
     },
   );
 
-  it("A broken file of the organisation without a policy is ignored if the repository has one", async () => {
+  it("A broken file of the organization without a policy is ignored if the repository has one", async () => {
     expect((await withOwn("check: { fial: true }")).config.effort).toBe("low");
   });
 
@@ -401,7 +401,7 @@ describe("loadRepoConfig", () => {
     ["does not exist, as far as the token can see", undefined],
     ["has none", "check: { fail: true }"],
     ["is broken", "check: { fial: true }"],
-  ])("A missing required policy is refused if the organisation's file %s", async (_, text) => {
+  ])("A missing required policy is refused if the organization's file %s", async (_, text) => {
     for (const read of [own, files({})]) {
       const readOrganization = async (path: string) => (path.endsWith("yml") ? text : undefined);
       await expect(loadRepoConfig(read, { readOrganization, requiresPolicy: true })).rejects.toMatchObject({
@@ -411,7 +411,7 @@ describe("loadRepoConfig", () => {
     }
   });
 
-  it("Loading a configuration fails when the organisation's file cannot be asked for now", async () => {
+  it("Loading a configuration fails when the organization's file cannot be asked for now", async () => {
     const away = new AppError("github_failed", "502", { retryable: true });
     await expect(organization(away)).rejects.toBe(away);
   });

@@ -82,9 +82,9 @@ describe("a named rule", () => {
     ["another word", { "py-eval": "maybe" }, /^rules\.py-eval must be one of off, not "maybe"$/],
     ["the name of an analyzer", { secrets: { what: "x" } }, /^rules\.secrets is the name of a built-in/],
     ["that of a built-in rule", { "py-eval": { what: "x" } }, /^rules\.py-eval is the name of a built-in/],
-    ["with a slash", { "ast-grep/mine": { what: "x" } }, /^rules\.ast-grep\/mine is no name for a rule/],
-    ["long names", { ["a".repeat(61)]: { what: "x" } }, / is no name for a rule: .* at most 60 characters$/],
-    ["a name with line ends", { "a\n::error::b": { what: "x" } }, /is no name for a rule/],
+    ["with a slash", { "ast-grep/mine": { what: "x" } }, /^rules\.ast-grep\/mine is not a rule name/],
+    ["long names", { ["a".repeat(61)]: { what: "x" } }, / is not a rule name: .* at most 60 characters$/],
+    ["a name with line ends", { "a\n::error::b": { what: "x" } }, /is not a rule name/],
     [
       "too many rules",
       Object.fromEntries(Array.from({ length: 51 }, (_, at) => [`rule-${at}`, { what: "x" }])),

@@ -76,7 +76,7 @@ describe.concurrent("the Action", patient, () => {
       expect(one.model.requests).toEqual([]);
       expect(without.outputs).toMatchObject({ conclusion: "neutral", coverage: "offline" });
       expect(one.repository.checkRuns.at(-1)?.output?.summary).toMatch(
-        /a policy of the organisation is required, and its repository `\.github` .* give the Action the input organization-token/s,
+        /a policy of the organization is required, and its repository `\.github` .* give the Action the input organization-token/s,
       );
       const installation = github.state.install(actions.app, [above], { contents: "read" });
       const token = github.state.issueToken(installation).value;

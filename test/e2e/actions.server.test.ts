@@ -113,7 +113,7 @@ describe.concurrent("a person who may write", patient, () => {
       const words =
         "@everyone --> <!-- hunkwise:fixed --> [x](https://evil.test) ![y](https://evil.test/y.png) <b>";
       const asked = await send(browser, one, { why: "intended", words });
-      expect(asked.text).toContain("You asked for the finding to be dismissed");
+      expect(asked.text).toContain("You asked to dismiss the finding");
       await app.idle();
 
       const [reply = ""] = app.replies();

@@ -188,7 +188,7 @@ describe("a person who logs in with GitHub", () => {
   it("A person who cancels on GitHub can try again", async () => {
     const back = await browser.authorize(await browser.beginLogin("/reviews"), "cancel");
     const page = await browser.get(back);
-    expect([page.status, page.text]).toEqual([403, expect.stringContaining("you cancelled")]);
+    expect([page.status, page.text]).toEqual([403, expect.stringContaining("You canceled")]);
     expect(page.text).toContain('value="/reviews"');
     expect((await browser.login()).status).toBe(303);
   });
@@ -197,7 +197,7 @@ describe("a person who logs in with GitHub", () => {
     visitor("stranger");
     await browser.login();
     const page = await browser.get("/reviews");
-    expect([page.status, page.text]).toEqual([403, expect.stringContaining("stranger may see none")]);
+    expect([page.status, page.text]).toEqual([403, expect.stringContaining("does not show stranger any")]);
     expect((await browser.post("/logout")).location).toBe("/login");
   });
 
@@ -428,7 +428,7 @@ describe("an attacker", () => {
     const back = await attacker.authorize(await attacker.beginLogin());
     const own = await browser.authorize(await browser.beginLogin());
     const page = await browser.get(back, { "sec-fetch-site": "cross-site" });
-    expect([page.status, page.text]).toEqual([400, expect.stringContaining("not begun in this browser")]);
+    expect([page.status, page.text]).toEqual([400, expect.stringContaining("did not start in this browser")]);
     expect(browser.cookies.has(sessionCookie)).toBe(false);
     expect(asked(/access_token$/)).toBe(0);
     // It does not end the person's own, either.

@@ -341,7 +341,7 @@ describe.skipIf(whyNoChromium !== null)(
     it("What the last weeks cost and brought fits one screen, and leads to the list behind it", async () => {
       const page = await opened("reader", { viewport: wide });
       await page.goto("/");
-      await page.getByRole("link", { name: "What the last weeks cost and brought" }).click();
+      await page.getByRole("link", { name: "Results and cost of the last weeks" }).click();
       const story = page.locator(".story");
       expect(await story.textContent()).toMatch(
         /This week so far.*3 reviews cost.*1 reviewed pull request was merged, with 3 findings:\s+1 fixed, 1 dismissed, 1 ignored/s,

@@ -121,7 +121,7 @@ it.each([
     expect((await get(page)).text).toContain(`<button name="act" value="${act}">`);
     const sent = await post(page, { form, act });
     expect([sent.status, sent.location, woken]).toEqual([303, `${page}?done=${name}`, 1]);
-    expect((await get(`${page}?done=${name}`)).text).toMatch(/role="status">You asked for/);
+    expect((await get(`${page}?done=${name}`)).text).toMatch(/role="status">You asked/);
     expect(await stored()).toEqual([
       {
         ...{ kind: "act", act: what, repository, pull: 3, account: 5, requestedBy: "ada", headSha: null },
@@ -165,9 +165,7 @@ it.each([
 ])("A dismissal has the reason that was chosen and written: %j", async (fields, reason) => {
   const sent = await dismiss(fields);
   expect([sent.status, sent.location]).toEqual([303, `${findingPage}?done=dismiss`]);
-  expect((await get(`${findingPage}?done=dismiss`)).text).toContain(
-    "You asked for the finding to be dismissed",
-  );
+  expect((await get(`${findingPage}?done=dismiss`)).text).toContain("You asked to dismiss the finding");
   expect(await stored()).toMatchObject([{ act: { name: "dismiss", comment: 100, reason }, pull: 3 }]);
 });
 
@@ -385,7 +383,7 @@ describe("a proposal", () => {
       },
     ]);
     expect((await get("/insights?done=demote")).text).toContain(
-      "You asked for a change of the configuration",
+      "You asked for a change to the configuration",
     );
   });
 

@@ -37,10 +37,10 @@ it("The page Configuration shows each value with the file that it comes from", a
   });
   const { text } = await get("/configuration?repository=octo/shop");
   expect(text).toContain(
-    "the default branch of octo/shop, joined with the organisation's file, which has a policy",
+    "the default branch of octo/shop, joined with the organization's file, which has a policy",
   );
   expect(text).toMatch(/effort: high # \.github\/hunkwise\.yml/);
-  expect(text).toMatch(/minimum_severity: medium # organisation, enforced/);
+  expect(text).toMatch(/minimum_severity: medium # organization, enforced/);
   expect(text).toMatch(/max_comments: null # default/);
 });
 

@@ -45,7 +45,7 @@ it("The page Health does not wait for the checks, and shows their results with w
   const checking = Promise.withResolvers<Checked[]>();
   const get = pages(operator(), () => checking.promise);
   const before = await get();
-  expect(before.text).toContain("The checks run now");
+  expect(before.text).toContain("The checks are running");
   expect(before.skeleton).toContain("meta http-equiv content");
   checking.resolve([fine, broken]);
   await new Promise((resolve) => setImmediate(resolve));

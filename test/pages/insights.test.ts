@@ -97,7 +97,7 @@ describe("the page Insights", () => {
     ]);
     for (const name of [
       "Cost in each week",
-      "What became of findings, by the week in which their pull request was merged",
+      "Outcomes of findings, by the week in which their pull request was merged",
     ])
       expect(page.text).toContain(name);
     const titles = page.elements.filter(

@@ -38,7 +38,7 @@ describe("the page Now", () => {
 
   it("The page Now says that nothing waits or runs, and how to begin", async () => {
     const page = await text();
-    for (const words of ["Nothing runs", "Nothing waits", "Nothing has run yet", "no worker is there"])
+    for (const words of ["Nothing runs", "Nothing waits", "Nothing has run yet", "no worker is running"])
       expect(page).toContain(words);
   });
 
@@ -80,9 +80,9 @@ describe("the page Now", () => {
     await stores.queue.enqueue(reviewJob(1, { debounceMs: 30_000 }));
     expect(await text()).toContain("quiet time after a push, until 2026-11-27 08:00 (in 30 s)");
     time += 30_000;
-    expect(await text()).toMatch(/octo\/shop#1review\s*no worker is there/);
+    expect(await text()).toMatch(/octo\/shop#1review\s*no worker is running/);
     await worker(1);
-    expect(await text()).toContain("a worker takes it with its next look");
+    expect(await text()).toContain("a worker will take it in a moment");
     await claimed();
     await stores.queue.enqueue(commandJob(2, 5));
     expect(await text(1)).toContain("its installation is at its limit of 1 run at a time");

@@ -31,7 +31,7 @@ const declare = () =>
       ["create a schema for editors", "hunkwise config schema > hunkwise.schema.json"],
       ["show what applies to pull requests into main", "hunkwise config show --base main"],
       [
-        "show it together with the organisation's file",
+        "show it together with the organization's file",
         "hunkwise config show --organization ../.github/.github/hunkwise.yml",
       ],
     ],
@@ -49,7 +49,7 @@ const declare = () =>
     )
     .option(
       "--organization <FILE>",
-      "for show: a copy of the organisation's file, which is in another repository; default: none",
+      "for show: a copy of the organization's file, which is in another repository; default: none",
       optionText,
     )
     .addOption(

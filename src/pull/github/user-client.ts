@@ -191,7 +191,7 @@ export function createUserClient({ github, login, appId, userAgent }: UserClient
         if (app_id !== appId || typeof suspended_at === "string") continue;
         const path = `/user/installations/${installation}/repositories`;
         const of = (data: unknown) => read(Repositories, data, "repositories").repositories;
-        // An organisation with SAML closes an installation until people log in there, and one may be gone since it was listed.
+        // An organization with SAML closes an installation until people log in there, and one may be gone since it was listed.
         const found = await unlessRefused(list(path, token, pages, of), []);
         for (const { id, name, owner, permissions } of found)
           seen.push({ id, installation, owner: owner.login, name, mayWrite: permissions?.push ?? false });

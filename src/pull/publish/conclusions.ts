@@ -112,7 +112,7 @@ export function reviewConclusion(
     blockingSentence(blocking),
     open.length > 0 ? `${count(open.length, "finding")} at or above the threshold "${threshold}".` : "",
     waits
-      ? "This check waits until somebody with write access dismisses each secret, and each finding about a lock file."
+      ? "This check waits until someone with write access dismisses each secret, and each finding about a lock file."
       : "",
     earlier.length > 0 ? `Open from earlier reviews: ${countBySeverity(earlier)}.` : "",
     settledSentence(around),

@@ -238,7 +238,7 @@ export const definitions: Readonly<Record<string, string>> = {
   Week: "Monday to Sunday, UTC. A period is made of whole weeks; the last one is not over yet.",
   Review: "A run that published a review. It counts in the week in which it ended.",
   "Quiet review": "A review that showed no finding for the first time.",
-  Cost: "What the turns of models cost in the week in which they were made, also those of runs that failed. Turns without a known price are not in it.",
+  Cost: "The cost of model turns in the week in which they ran, even in runs that failed. Turns without a known price are not included.",
   Findings:
     "Findings that people saw (in comments, annotations or a summary) on pull requests that closed in the week. So the findings of open pull requests are not counted yet.",
   Fixed: "A later review found that the code no longer has the fault, before the merge.",

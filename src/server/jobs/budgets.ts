@@ -25,7 +25,7 @@ interface Left extends SpendingLimits {
   usedUp:
     | "today's budget for this pull request"
     | "today's budget for its installation"
-    | "this month's budget of its organisation"
+    | "this month's budget of its organization"
     | null;
 }
 
@@ -67,7 +67,7 @@ export function budgetOf(
     const budgets = [
       { of: "today's budget for this pull request", limits: ofPull, period: day, scope: by },
       { of: "today's budget for its installation", limits: dailyBudget, period: day, scope: everyone },
-      { of: "this month's budget of its organisation", limits: ofMonth, period: month, scope: everyone },
+      { of: "this month's budget of its organization", limits: ofMonth, period: month, scope: everyone },
     ] as const;
     const left: Left = { tokens: null, costUsd: null, usedUp: null };
     for (const { of, limits, period, scope } of budgets) {

@@ -97,7 +97,7 @@ export function createGitHubAccess(options: GitHubAccessOptions): { openJob: Ope
 interface TokenAccessOptions extends ClientOptions {
   /** Reaches one repository. */
   token: string;
-  /** Reads the organisation's repository `.github`. Left out: `token` does. */
+  /** Reads the organization's repository `.github`. Left out: `token` does. */
   organizationToken?: string;
 }
 

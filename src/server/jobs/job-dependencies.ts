@@ -106,7 +106,7 @@ interface ProcessPort {
 
 /** What decides about reviews besides the configuration of the base branch. */
 export interface Settings {
-  /** Whether no model reads anything without a policy of the organisation. */
+  /** Whether no model reads anything without a policy of the organization. */
   requiresPolicy: boolean;
   /** Narrows the configuration of the base branch, which then decides nothing that goes further. */
   narrow(config: EffectiveConfig): EffectiveConfig;

@@ -65,7 +65,7 @@ export function describeConfigChange(
   ];
 }
 
-const KEPT = " (has no effect: the policy of the organisation enforces this key)";
+const KEPT = " (has no effect: the policy of the organization enforces this key)";
 
 /** Private paths can be added whatever the policy says. */
 const isKept = (key: string, inForce: Pick<RepoConfig, "policy">) =>
@@ -73,8 +73,8 @@ const isKept = (key: string, inForce: Pick<RepoConfig, "policy">) =>
 
 /** What applies instead, which decides about private paths too. */
 const instead = {
-  new: ", and would replace the organisation's file if there is one without a `policy`.",
-  deleted: ": the organisation's file would apply if there is one, otherwise the defaults.",
+  new: ", and would replace the organization's file if there is one without a `policy`.",
+  deleted: ": the organization's file would apply if there is one, otherwise the defaults.",
 };
 
 function existence(

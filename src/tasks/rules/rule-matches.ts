@@ -331,7 +331,7 @@ export const ruleMatchLine = ({ id, finding, message }: RuleMatch): string =>
 /**
  * Returns a check whether the configuration switches off a finding's rule, everywhere or in its file. A key of `rules` is a rule
  * ("secrets/github-token", "ast-grep/py-eval"), a rule without its analyzer ("py-eval"), or an analyzer ("focused-tests"). For a rule that the
- * organisation enforces under any of these names, only the organisation's own `rules` count.
+ * organization enforces under any of these names, only the organization's own `rules` count.
  */
 export function createRuleSwitch({
   rules,

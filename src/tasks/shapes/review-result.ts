@@ -352,6 +352,6 @@ export const isModelErrorWarning = (warning: string): boolean => warning.startsW
 /** A model error as the public may read it: its message names the endpoint and quotes the provider. */
 export function publicModelError({ code }: AppError): string {
   if (code === "budget_spent")
-    return "The model was not asked again, because a budget of the pull request, its installation or its organisation is used up.";
+    return "The model was not asked again, because a budget of the pull request, its installation or its organization is used up.";
   return `${FAILED}${sentences[code] ?? "see the log of this server"}.`;
 }

@@ -26,7 +26,7 @@ describe("The annotation of a finding", () => {
 How this was checked:
 - src/price.ts:3-5: prices are numbers
 - src/a.ts:7
-- A second, sceptical look confirmed it; 95 % sure; category correctness.
+- A second, skeptical look confirmed it; 95 % sure; category correctness.
 
 Hunkwise finding f1`,
     });
@@ -43,7 +43,7 @@ Hunkwise finding f1`,
     });
     expect(details).toContain("\n\nThe same at:\n- src/order.ts:10-12 (removed)\n- src/order.ts:1\n");
     expect(details).toContain("\n- src/order.ts:9\n- and 2 more places\n\nHow this was checked:\n");
-    expect(details).toContain("checked:\n- Fails when: the price is 1\n- A second, sceptical look");
+    expect(details).toContain("checked:\n- Fails when: the price is 1\n- A second, skeptical look");
     expect(details).not.toContain("CODE OF A PLACE");
   });
 

@@ -32,7 +32,7 @@ describe("The comment of a finding", () => {
 <details><summary>How this was checked</summary>
 
 - [\`src/price.ts:3-5\`](https://github.com/octo/shop/blob/${base.headSha}/src/price.ts#L3-L5): prices are numbers
-- A second, sceptical look confirmed it; 95 % sure; category correctness.
+- A second, skeptical look confirmed it; 95 % sure; category correctness.
 
 </details>
 

@@ -113,7 +113,7 @@ it("The budget of a day that another review uses up meanwhile ends a review with
   expect(jobs.checks()).toHaveLength(1);
   expect(jobs.checks()[0]).toMatch(/^neutral: Incomplete review/);
   expect(jobs.github.comments[0]?.body).toContain(
-    "a budget of the pull request, its installation or its organisation",
+    "a budget of the pull request, its installation or its organization",
   );
 });
 

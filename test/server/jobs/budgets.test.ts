@@ -123,7 +123,7 @@ it("A day's budget of an installation stops every pull request of it, and no oth
   await budget({ spending, ofInstallation, installation: 2 }).require();
 });
 
-it("A day's budget of an organisation's month counts all of its days and repositories, and ends with the month", async () => {
+it("A day's budget of an organization's month counts all of its days and repositories, and ends with the month", async () => {
   const spending = new MemorySpending();
   const ofMonth = { tokens: null, costUsd: 1 };
   const yesterday = budget({ spending, pull: 4, now: () => noon - 24 * 3_600_000 });
@@ -132,7 +132,7 @@ it("A day's budget of an organisation's month counts all of its days and reposit
   expect(await mine.left()).toEqual({ tokens: null, costUsd: 0.25, usedUp: null });
   await mine.meter(scriptedModel([turn(10, 0.25)])).respond(request, signal);
   await expect(mine.require()).rejects.toMatchObject({
-    ...{ code: "budget_spent", message: "this month's budget of its organisation is used up" },
+    ...{ code: "budget_spent", message: "this month's budget of its organization is used up" },
   });
   await budget({ spending, ofMonth, now: () => Date.UTC(2026, 11, 1) }).require();
 });

@@ -186,12 +186,12 @@ describe("proposing a file", () => {
   });
 });
 
-describe("the organisation's repository", () => {
+describe("the organization's repository", () => {
   const path = "hunkwise.yml";
   const forAll = (owner: string, isPrivate: boolean) =>
     scenario.people.createRepository(`${owner}/.github`, { [path]: "of: all\n" }, { private: isPrivate });
 
-  it("The organisation's repository is read with a token for that repository alone", async () => {
+  it("The organization's repository is read with a token for that repository alone", async () => {
     const { access, ref, signal, installation, minted } = installed("acme/shop", reading);
     installation.repositories.push(forAll("acme", true));
 
@@ -202,13 +202,13 @@ describe("the organisation's repository", () => {
     expect(new Set(minted)).toEqual(new Set([".github: contents read"]));
   });
 
-  it("The organisation's public repository is read although the App is not installed there", async () => {
+  it("The organization's public repository is read although the App is not installed there", async () => {
     const { access, ref, signal } = installed("public-acme/shop", reading);
     forAll("public-acme", false);
     expect(await (await access.organization(ref, signal))(path)).toBe("of: all\n");
   });
 
-  it("The organisation's repository has no file if it is private without the App, or missing", async () => {
+  it("The organization's repository has no file if it is private without the App, or missing", async () => {
     const closed = installed("closed-acme/shop", reading);
     forAll("closed-acme", true);
     expect(await (await closed.access.organization(closed.ref, closed.signal))(path)).toBeUndefined();

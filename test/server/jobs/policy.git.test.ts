@@ -40,7 +40,7 @@ const loose = [
   "",
 ].join("\n");
 
-it("An organisation's policy fails the check of a repository that would let it pass, and reads what it would leave out", async () => {
+it("An organization's policy fails the check of a repository that would let it pass, and reads what it would leave out", async () => {
   const { on } = under({
     organization:
       "policy: { enforce: [check, paths, minimum_severity, review, effort] }\neffort: low\ncheck: { fail: true }\n",
@@ -51,7 +51,7 @@ it("An organisation's policy fails the check of a repository that would let it p
   expect(on.github.reviews.at(-1)?.comments.map(({ path }) => path)).toEqual(["src/cart.js"]);
 });
 
-it("An organisation's policy changes nothing that it does not enforce and the repository sets, or if there is none", async () => {
+it("An organization's policy changes nothing that it does not enforce and the repository sets, or if there is none", async () => {
   const own = "effort: low\ncheck: { fail: false }\n";
   for (const policy of ["policy: { enforce: [budget] }\n", ""]) {
     const { on } = under({ organization: `${policy}check: { fail: true }\n`, own });
@@ -64,7 +64,7 @@ it.each<[string, string]>([
   ["is broken", "policy: { enforce: [check] }\ncheck: { fial: customer-names }\n"],
   ["enforces what is no key", "policy: { enforce: [customer-names] }\n"],
 ])(
-  "An organisation's policy has no model read anything if it %s, whatever the repository's file says",
+  "An organization's policy has no model read anything if it %s, whatever the repository's file says",
   async (_, organization) => {
     const { on, model, check } = under({ organization, own: loose.replace(/review:.*/, "") });
     await on.attempt(task);
@@ -72,13 +72,13 @@ it.each<[string, string]>([
     expect(on.checks()).toEqual(["event#7@main: neutral"]);
     expect(check()?.title).toMatch(/^Not reviewed\. Analyzers only: /);
     expect(check()?.summary).toMatch(
-      /the organisation's \.github\/hunkwise\.yml is not valid \(in line \d\)/,
+      /the organization's \.github\/hunkwise\.yml is not valid \(in line \d\)/,
     );
     expect(`${check()?.summary}${on.summary()}`).not.toContain("customer-names");
   },
 );
 
-it("An organisation's policy has no model read anything if it is required and missing, and says what to do", async () => {
+it("An organization's policy has no model read anything if it is required and missing, and says what to do", async () => {
   const { on, model, check } = under({ organization: "effort: low\n", own: "effort: low\n" });
   on.requiresPolicy = true;
   for (const isThere of [true, false]) {
@@ -87,16 +87,16 @@ it("An organisation's policy has no model read anything if it is required and mi
     await on.attempt(task);
     expect(model.requests).toEqual([]);
     expect(check()?.conclusion).toBe("neutral");
-    expect(check()?.summary).toMatch(/a policy of the organisation is required, and/);
-    expect(check()?.summary).toMatch(/Let Hunkwise read the organisation's repository `\.github`/);
+    expect(check()?.summary).toMatch(/a policy of the organization is required, and/);
+    expect(check()?.summary).toMatch(/Let Hunkwise read the organization's repository `\.github`/);
   }
 });
 
-it("An organisation's policy ends the reviews of a month when its budget is used up, and the check says so", async () => {
+it("An organization's policy ends the reviews of a month when its budget is used up, and the check says so", async () => {
   const { on, model, check } = under({ organization: "policy: { month: { tokens: 5000 } }\n" });
   on.spent = 5_000;
   await on.attempt(task);
   expect(model.requests).toEqual([]);
   expect(check()?.conclusion).toBe("neutral");
-  expect(check()?.summary).toContain("this month's budget of its organisation is used up");
+  expect(check()?.summary).toContain("this month's budget of its organization is used up");
 });

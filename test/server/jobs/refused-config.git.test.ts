@@ -36,13 +36,13 @@ it("A refused configuration has no model read anything, and the check is neutral
   }
 });
 
-it("A refused configuration names an organisation's file without what is in it", async () => {
+it("A refused configuration names an organization's file without what is in it", async () => {
   const { on, model, check } = withModel({});
   on.organization.set(file, "paths: { privat: [customer-names/] }");
   await on.attempt(task);
   expect(model.requests).toEqual([]);
   expect(on.checks()).toEqual(["event#7@main: neutral"]);
-  expect(check()?.summary).toMatch(/the organisation's \.github\/hunkwise\.yml is not valid/);
+  expect(check()?.summary).toMatch(/the organization's \.github\/hunkwise\.yml is not valid/);
   expect(check()?.summary).not.toMatch(/customer-names|privat\b/);
 });
 

@@ -13,15 +13,15 @@ const root = (before: string | null | undefined, after: string | null | undefine
   );
 
 describe("a changed configuration", () => {
-  it("Keys that the policy of the organisation enforces are named as without effect", () => {
+  it("Keys that the policy of the organization enforces are named as without effect", () => {
     const policy = { enforce: ["check", "paths"], month: { tokens: null, cost_usd: null } };
     const text = "check: { fail: true }\neffort: low\npaths: { ignore: [a], private: [b] }\n";
     const path = ".github/hunkwise.yml";
     expect(describeConfigChange("root", { path, text: "" }, { path, text }, { policy })).toEqual([
-      "`paths.ignore`: added `a` (has no effect: the policy of the organisation enforces this key).",
+      "`paths.ignore`: added `a` (has no effect: the policy of the organization enforces this key).",
       "`paths.private`: added `b`.",
       "`effort`: `medium` -> `low`.",
-      "`check.fail`: `false` -> `true` (has no effect: the policy of the organisation enforces this key).",
+      "`check.fail`: `false` -> `true` (has no effect: the policy of the organization enforces this key).",
     ]);
   });
 
@@ -80,11 +80,11 @@ describe("a changed configuration", () => {
 
   it("A new or deleted file has a sentence", () => {
     expect(root(undefined, "effort: low")).toEqual([
-      "`.github/hunkwise.yml` would be new, and would replace the organisation's file if there is one without a `policy`.",
+      "`.github/hunkwise.yml` would be new, and would replace the organization's file if there is one without a `policy`.",
       "`effort`: `medium` -> `low`.",
     ]);
     expect(root("effort: low", undefined)).toEqual([
-      "`.github/hunkwise.yml` would be deleted: the organisation's file would apply if there is one, otherwise the defaults.",
+      "`.github/hunkwise.yml` would be deleted: the organization's file would apply if there is one, otherwise the defaults.",
       "`effort`: `low` -> `medium`.",
     ]);
   });

@@ -231,7 +231,7 @@ export async function runAct(
 }
 
 const WHOLE_AGAIN = "I review the whole change again.";
-const NEW_CHANGES = "I review what no earlier review has read.";
+const NEW_CHANGES = "I review what is new since the last review.";
 
 const review = (context: ActContext, mode: ReviewTask["mode"] = "new"): Promise<JobOutcome> =>
   reviewFor(context, { mode, trigger: `page:${context.job.task.id}`, thread: null });
@@ -293,5 +293,5 @@ async function pause({ api, by, job, tools, deps }: AskedContext): Promise<strin
 async function resume({ api, tools }: AskedContext): Promise<string> {
   await requireLease(tools);
   await updateState(api, (state) => ({ ...state, paused: null }));
-  return "Resumed: I now review what was pushed meanwhile, and pushes are reviewed again.";
+  return "Resumed: I review what was pushed meanwhile, and every push from now on.";
 }

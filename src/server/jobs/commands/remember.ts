@@ -182,7 +182,7 @@ interface ConfigChange {
 interface Edit {
   /** The setting that changes, as people read it. */
   key: string;
-  /** Whether the organisation's policy decides about it. */
+  /** Whether the organization's policy decides about it. */
   isEnforced(config: RepoConfig): boolean;
   /** The new text, from the file's. */
   edit(before: string | null): EditedFile;
@@ -210,7 +210,7 @@ async function configChange(
   try {
     const { config, path, inherited } = await loadRepoConfig(read, { readOrganization, requiresPolicy });
     if (isEnforced(config)) return { refused: enforced(key) };
-    // A file here would replace the organisation's file with everything in it.
+    // A file here would replace the organization's file with everything in it.
     if (inherited) return { refused: inheritedBy(key) };
     const file = path ?? NEW_FILE;
     const before = texts.get(file) ?? null;
@@ -224,10 +224,10 @@ async function configChange(
 }
 
 const inheritedBy = (key: string) =>
-  `Not added: this repository uses the configuration of its organisation, and a file here would replace all of it. Add the rule to the organisation's file, under \`${key}\`, or create a file here with the settings that you want to keep.`;
+  `Not added: this repository uses the configuration of its organization, and a file here would replace all of it. Add the rule to the organization's file, under \`${key}\`, or create a file here with the settings that you want to keep.`;
 
 const enforced = (key: string) =>
-  `Not added: the organisation's policy enforces \`${key}\`, so a rule in this repository would have no effect. Add it to the organisation's file.`;
+  `Not added: the organization's policy enforces \`${key}\`, so a rule in this repository would have no effect. Add it to the organization's file.`;
 
 /** Opens a pull request with the change. Resolves to its page, or to the patch if we may not write. */
 async function proposeChange(

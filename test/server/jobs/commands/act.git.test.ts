@@ -113,7 +113,7 @@ it("Other acts on a page pause and resume, and the pull request shows who did it
   expect(on.summary()).not.toContain("paused");
   expect(on.said().map((text) => text.split("\n")[0])).toEqual([
     "Asked for by `grace` on a page of Hunkwise. Paused: pushes are not reviewed until someone writes `/resume`. Commands still work.",
-    "Asked for by `grace` on a page of Hunkwise. Resumed: I now review what was pushed meanwhile, and pushes are reviewed again.",
+    "Asked for by `grace` on a page of Hunkwise. Resumed: I review what was pushed meanwhile, and every push from now on.",
   ]);
 });
 
@@ -133,7 +133,7 @@ it("Other acts on a page review again, and say for whom, once for each act", asy
   await on.act({ name: "review", mode: "new" }, { id: "B".repeat(22) });
   expect(on.said().map((text) => text.split("\n")[0])).toEqual([
     "Asked for by `grace` on a page of Hunkwise. I review the whole change again.",
-    "Asked for by `grace` on a page of Hunkwise. I review what no earlier review has read.",
+    "Asked for by `grace` on a page of Hunkwise. I review what is new since the last review.",
   ]);
   expect(on.checks().map((one) => one.split(": ")[0])).toEqual([
     `page:${"A".repeat(22)}`,

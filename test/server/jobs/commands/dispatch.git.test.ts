@@ -197,9 +197,9 @@ it("Resume reviews what came meanwhile, and says so once", async () => {
   expect(on.checkouts).toBe(1);
 });
 
-it("An answer about an invalid file of the organisation names the lines, and none of its content", async () => {
+it("An answer about an invalid file of the organization names the lines, and none of its content", async () => {
   on.organization.set(".github/hunkwise.yml", "effort: The codename is Marzipan\nlanguag: Marzipan\n");
   await on.command({ name: "resume" });
-  expect(on.summary()).toMatch(/the organisation's \.github\/hunkwise\.yml is not valid \(in line 1, 2\)/);
+  expect(on.summary()).toMatch(/the organization's \.github\/hunkwise\.yml is not valid \(in line 1, 2\)/);
   expect(JSON.stringify([on.github.comments, on.github.checks])).not.toContain("Marzipan");
 });

@@ -80,21 +80,21 @@ it("Remember proposes no known rule, none that is too long, and none for a broke
   expect(on.said()[2]).toContain("Not added: ");
 });
 
-it("Remember begins no file that would take the place of the organisation's", async () => {
+it("Remember begins no file that would take the place of the organization's", async () => {
   on.organization.set(".github/hunkwise.yml", "paths: { private: [secret/**] }\n");
   await remember("Test it.");
   expect(on.proposals).toEqual([]);
-  expect(on.said()[0]).toContain("the configuration of its organisation");
+  expect(on.said()[0]).toContain("the configuration of its organization");
 });
 
-it("Remember begins a file that is joined with the organisation's, unless its policy enforces the instructions", async () => {
+it("Remember begins a file that is joined with the organization's, unless its policy enforces the instructions", async () => {
   on.organization.set(".github/hunkwise.yml", "policy: { enforce: [check] }\n");
   await remember("Test it.");
   expect(on.proposals).toHaveLength(1);
   on.organization.set(".github/hunkwise.yml", "policy: { enforce: [instructions] }\n");
   await remember("Test it.", 9_002);
   expect(on.proposals).toHaveLength(1);
-  expect(on.said()[1]).toContain("the organisation's policy enforces `instructions`");
+  expect(on.said()[1]).toContain("the organization's policy enforces `instructions`");
 });
 
 it("Remember is done once, however often it is delivered", async () => {
