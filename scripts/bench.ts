@@ -22,7 +22,7 @@ import { benchPlanning, hugeChange } from "./bench/planning.ts";
 import { benchQueue } from "./bench/queue.ts";
 import { benchReview } from "./bench/review.ts";
 import { type Bench, isOver, type Row, renderTable, renderValue } from "./bench/row.ts";
-import { benchSanitisers } from "./bench/sanitisers.ts";
+import { benchSanitizers } from "./bench/sanitizers.ts";
 import { benchSearch } from "./bench/search-in-files.ts";
 import { syntheticPull } from "./bench/synthetic-pull.ts";
 import { benchBudget, benchTokens } from "./bench/tokens.ts";
@@ -49,7 +49,7 @@ const groups: Record<string, (bench: Bench) => Promise<void>> = {
   queue: benchQueue,
   review: benchReview,
   package: benchPackage,
-  sanitisers: benchSanitisers,
+  sanitizers: benchSanitizers,
   answers: benchAnswers,
 };
 

@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { type OutputOptions, type Plugin, rolldown } from "rolldown";
 import packageJson from "../package.json" with { type: "json" };
 import { copyGrammars, type Platform, platforms } from "./grammars.ts";
-import { licencesOf } from "./licences.ts";
+import { licensesOf } from "./licenses.ts";
 
 const root = join(import.meta.dirname, "..");
 const source = join(root, "src");
@@ -60,7 +60,7 @@ export async function bundle(
     });
   }
   await copyGrammars(join(folder, "grammars"), only);
-  await writeFile(join(folder, "THIRD-PARTY-LICENSES.txt"), await licencesOf(bundled));
+  await writeFile(join(folder, "THIRD-PARTY-LICENSES.txt"), await licensesOf(bundled));
 }
 
 /** @returns the paths of all files whose code is in the bundle */

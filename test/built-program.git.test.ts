@@ -24,16 +24,16 @@ it("The built program has a file for each process and thread that it starts, and
   expect(wanted.filter((path) => !existsSync(join(built, path)))).toEqual([]);
 });
 
-it("The built program has a parser for each language, and says under which licences it has what others wrote", () => {
+it("The built program has a parser for each language, and says under which licenses it has what others wrote", () => {
   const parsers = registeredDialects.flatMap((dialect) =>
     platformsHere.map((platform) => `grammars/${platform}/${dialect}.so`),
   );
   expect(parsers.filter((path) => !existsSync(join(built, path)))).toEqual([]);
   const facts = JSON.parse(readFileSync(join(built, "grammars/parsers.json"), "utf8"));
   expect(Object.keys(facts)).toEqual(registeredDialects);
-  const licences = readFileSync(join(built, "THIRD-PARTY-LICENSES.txt"), "utf8");
+  const licenses = readFileSync(join(built, "THIRD-PARTY-LICENSES.txt"), "utf8");
   for (const work of ["probot", "pg", "pino", "zod", "openai", "tree-sitter-rust"])
-    expect(licences).toMatch(new RegExp(`^${work} \\d.* \\((MIT|ISC|Apache-2.0)\\)$`, "m"));
+    expect(licenses).toMatch(new RegExp(`^${work} \\d.* \\((MIT|ISC|Apache-2.0)\\)$`, "m"));
 });
 
 it("The built program has no syntax that the oldest Node cannot read", () => {

@@ -90,7 +90,7 @@ describe("the installed package", () => {
     expect(run("npx", ["hunkwise", "--version"], place)).toBe(`${packageJson.version}\n`);
   });
 
-  it("The package names the works of others that it contains, with their licences", () => {
+  it("The package names the works of others that it contains, with their licenses", () => {
     const [file = ""] = globSync(join(place, "node_modules/hunkwise/dist/THIRD-PARTY-LICENSES.txt"));
     expect(run("node", ["--print", `fs.readFileSync(${JSON.stringify(file)}, "utf8")`], place)).toMatch(
       /^zod \d[\s\S]*Permission is hereby granted/m,

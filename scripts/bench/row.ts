@@ -71,11 +71,11 @@ export function renderTable(rows: readonly Row[]): string {
     .map((line) =>
       line.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))),
     )
-    .map((line, at) => coloured(line.join("  ").trimEnd(), at === 0 ? undefined : rows[at - 1]))
+    .map((line, at) => colored(line.join("  ").trimEnd(), at === 0 ? undefined : rows[at - 1]))
     .join("\n");
 }
 
-function coloured(line: string, row: Row | undefined): string {
+function colored(line: string, row: Row | undefined): string {
   if (row === undefined) return pc.bold(line);
   if (row.limit === null) return pc.dim(line);
   return isOver(row) ? pc.red(line) : line;

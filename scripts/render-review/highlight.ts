@@ -6,36 +6,36 @@ import { grammarOf, loadAstGrep } from "../../src/repo/code/languages.ts";
 interface Token {
   start: number;
   end: number;
-  colour: string;
+  color: string;
 }
 
 const escaped = (text: string) => String(html`${text}`);
 
-/** The lines of a source file as HTML, with GitHub's classes for syntax colours. */
+/** The lines of a source file as HTML, with GitHub's classes for syntax colors. */
 export async function highlightLines(path: string, text: string): Promise<Html[]> {
   const grammar = grammarOf(path);
   const tokens: Token[] = [];
   if (grammar) collect((await loadAstGrep()).parse(grammar.dialect, text).root(), tokens);
   let at = 0;
-  const pieces = tokens.map(({ start, end, colour }) => {
+  const pieces = tokens.map(({ start, end, color }) => {
     const before = escaped(text.slice(at, start));
     at = end;
     // Each line of a multi-line token gets its own element, so that the text can be split at line ends.
     const lines = text.slice(start, end).split("\n");
-    return before + lines.map((line) => `<span class="${colour}">${escaped(line)}</span>`).join("\n");
+    return before + lines.map((line) => `<span class="${color}">${escaped(line)}</span>`).join("\n");
   });
   const written = pieces.join("") + escaped(text.slice(at));
   return written.split("\n").map((line) => raw(line));
 }
 
 function collect(node: SgNode, tokens: Token[]): void {
-  const colour = colourOf(node);
-  if (colour === undefined) {
+  const color = colorOf(node);
+  if (color === undefined) {
     for (const child of node.children()) collect(child, tokens);
     return;
   }
   const { start, end } = node.range();
-  tokens.push({ start: start.index, end: end.index, colour });
+  tokens.push({ start: start.index, end: end.index, color });
 }
 
 const texts =
@@ -52,8 +52,8 @@ const constants = new Set([
   "float",
 ]);
 
-/** Undefined for nodes without a colour, or with coloured children. */
-function colourOf(node: SgNode): string | undefined {
+/** Undefined for nodes without a color, or with colored children. */
+function colorOf(node: SgNode): string | undefined {
   const kind = String(node.kind());
   if (/comment$/.test(kind)) return "pl-c";
   if (texts.test(kind) && !node.children().some((one) => one.kind() === "interpolation")) return "pl-s";

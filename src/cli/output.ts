@@ -23,8 +23,8 @@ export function ignoreClosedPipes(...streams: NodeJS.WriteStream[]): void {
   for (const stream of streams) stream.on("error", () => {});
 }
 
-/** Whether to use colours: on a terminal that supports them, and according to NO_COLOR and FORCE_COLOR, as Node defines it. */
-export function wantsColour(stream: NodeJS.WriteStream): boolean {
+/** Whether to use colors: on a terminal that supports them, and according to NO_COLOR and FORCE_COLOR, as Node defines it. */
+export function wantsColor(stream: NodeJS.WriteStream): boolean {
   return styleText("red", "x", { stream }) !== "x";
 }
 
@@ -39,7 +39,7 @@ export const pipedWidth = (): number => givenColumns() ?? PIPED_WIDTH;
 /** How text on a stream looks. */
 export function styleOf(stream: NodeJS.WriteStream): Style {
   const { width, codeWidth } = widthsOf(stream);
-  return createStyle(wantsColour(stream), width, codeWidth);
+  return createStyle(wantsColor(stream), width, codeWidth);
 }
 
 /** Rejects with `usage` if `path` cannot be written, before the work for it begins. */

@@ -61,7 +61,7 @@ async function rendered(format: Format, result: ReviewResult, options: RenderOpt
   }
 }
 
-/** Reads the files of findings for a reporter. Redacts whole files, because a single line of a key is not recognisable as a secret. */
+/** Reads the files of findings for a reporter. Redacts whole files, because a single line of a key is not recognizable as a secret. */
 export async function loadSources(workspace: Workspace, findings: readonly Finding[]): Promise<SourceLines> {
   const key = (path: string, side: Side) => `${side}:${path}`;
   const wanted = new Map(findings.map(({ path, side }) => [key(path, side), { path, side }]));

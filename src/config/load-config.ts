@@ -343,7 +343,7 @@ async function joinNested(
 ): Promise<{ config: EffectiveConfig; problems: FileProblem[] }> {
   const [first = "", ...others] = [...texts.keys()].filter(isNestedName);
   if (others.length >= mostFiles) {
-    const message = `is one of more than ${mostFiles} files in folders; combine files of neighbouring folders into one in their parent folder`;
+    const message = `is one of more than ${mostFiles} files in folders; combine files of neighboring folders into one in their parent folder`;
     return { config: root, problems: [{ file: first, ...wholeFile(message) }] };
   }
   const files: NestedFile[] = [];

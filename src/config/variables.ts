@@ -449,7 +449,7 @@ export function missing(name: string, remedy: string): VariableFault {
   return new VariableFault(name, `${name} is missing`, { remedy: `${remedy}.` });
 }
 
-/** @throws AppError `config_invalid`: one line with all faults, and names in `raw` that may be misspelt, so that a person can correct all at once. */
+/** @throws AppError `config_invalid`: one line with all faults, and names in `raw` that may be misspelled, so that a person can correct all at once. */
 export function requireNone(faults: readonly VariableFault[], raw: RawEnv = {}): void {
   const [first, ...others] = faults;
   if (first === undefined) return;

@@ -67,7 +67,7 @@ export const linkOut = (url: string | null, text: HtmlPart): HtmlPart =>
   url === null ? text : html`<a href="${url}" rel="noreferrer">${text}</a>`;
 
 export type Tone = "good" | "bad" | "warn" | "calm" | "busy";
-/** A word that stands out by its colour, and says the same without. */
+/** A word that stands out by its color, and says the same without. */
 export const badge = (text: string, tone: Tone): Html =>
   html`<span class="badge ${tone}">${shown(text)}</span>`;
 

@@ -273,7 +273,7 @@ async function convert(env: Env, code: string): Promise<StoredApp | { problem: s
   return { app_id: id, private_key: pem, webhook_secret, html_url, ...login };
 }
 
-/** The form of an organisation's name in addresses on GitHub. */
+/** The form of an organization's name in addresses on GitHub. */
 const organizationName = /^\w[\w-]{0,99}$/;
 
 type Choices = ReturnType<typeof readChoices>;
@@ -461,11 +461,11 @@ const chooseForm = (
   choices: Choices,
   isBad: boolean,
 ) => html`<form action="${paths.page}#step-3" method="get">${passedOn(choices, "key", "address")}
-<p><label for="organization">Organisation that will own the App</label>
+<p><label for="organization">Organization that will own the App</label>
 <input id="organization" name="organization" value="${choices.organization}" autocomplete="off" spellcheck="false"
  aria-describedby="organization-help"${isBad && html` aria-invalid="true"`}>
 <small id="organization-help">${
-  isBad && html`<strong class="problem">This is not the name of an organisation.</strong> `
+  isBad && html`<strong class="problem">This is not the name of an organization.</strong> `
 }Its name in addresses on GitHub; you have to be an owner of it. Leave this empty for your own account. The App can only review
 repositories of its owner.</small></p>
 <p><label class="check"><input type="checkbox" name="contents" value="write"${choices.contents === "write" && html` checked`}
@@ -479,12 +479,12 @@ function createForm(env: Env, choices: Choices, state: string): Html {
   const owner = choices.organization === "" ? null : choices.organization;
   const place = owner === null ? "" : `/organizations/${owner}`;
   return html`<dl><dt>Owner</dt><dd>${
-    owner === null ? "your own account" : html`the organisation <a href="${webUrl}/${owner}">${owner}</a>`
+    owner === null ? "your own account" : html`the organization <a href="${webUrl}/${owner}">${owner}</a>`
   }</dd>
 <dt>Code</dt><dd>${choices.contents === "write" ? "read and write" : "read only"}</dd></dl>
 <p>GitHub shows what the App may do and asks for its name. Then you choose the repositories that it reviews.${
     owner !== null &&
-    html` If GitHub answers with a 404, the organisation does not exist, or you are not an owner of it.`
+    html` If GitHub answers with a 404, the organization does not exist, or you are not an owner of it.`
   }</p>
 <form action="${webUrl}${place}/settings/apps/new?state=${state}" method="post">
 <input type="hidden" name="manifest" value="${JSON.stringify(appManifest(env, choices))}">
@@ -535,7 +535,7 @@ a pull request, or write <code>/review</code> in one.</p>
 the client secret of the App is missing here. To add it:</p>
 <ol>
 <li>Open the settings of the App: <a href="${webUrl}/settings/apps">${webUrl}/settings/apps</a>, or
-<em>Developer settings, GitHub Apps</em> in the settings of the organisation that owns it, and there <em>Edit</em>.</li>
+<em>Developer settings, GitHub Apps</em> in the settings of the organization that owns it, and there <em>Edit</em>.</li>
 <li>As the first <em>Callback URL</em>, enter the address of this server, with <code>/login/callback</code> at its end, such as
 <code>https://hunkwise.example.com/login/callback</code>, and save.</li>
 <li>Under <em>Client secrets</em>, choose <em>Generate a new client secret</em>.</li>

@@ -51,7 +51,7 @@ export function markParts({ kind, before, now }: Mark): [name: string, what: str
   return kind === "regression" ? parts : parts.toReversed();
 }
 
-/** The beginning of a line that reads like a mark, in a list or with some words emphasised. */
+/** The beginning of a line that reads like a mark, in a list or with some words emphasized. */
 const likeMark =
   /^[^\p{L}\n]*(?=(?:regression[^\p{L}\n]+shown|reproduced)[^\p{L}\n]+by[^\p{L}\n]+a[^\p{L}\n]+test)/gimu;
 

@@ -39,7 +39,7 @@ const MOST_NOTE = 2_000;
 /** Most bytes of a test and the output of its runs. */
 const MOST_TEST = 60_000;
 
-/** The report as GitHub-flavoured Markdown, for job summaries and files. */
+/** The report as GitHub-flavored Markdown, for job summaries and files. */
 export function renderMarkdown(
   result: ReviewResult,
   source: SourceLines,

@@ -97,7 +97,7 @@ function leftOut({ path, command }: ShownTest, why: string): string {
 
 function runBlock({ on, exit_code, output }: ProofRun, maxBytes: number): string {
   const line = `${revisionNames[on]}: exit code ${exit_code}`;
-  // Without colours: a secret may have had some inside.
+  // Without colors: a secret may have had some inside.
   const text = withoutSecrets(stripVTControlCharacters(output)).replaceAll("\r\n", "\n").trim();
   if (text === "") return `${line}, no output.`;
   const block = outputFence(text, Math.min(maxBytes, mostOutput));

@@ -28,10 +28,10 @@ const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![a-z0-9])/iy;
 type Setting = "block" | "phrase";
 
 /**
- * Neutralises one line of prose without hidden characters (`showHidden`). Code spans that begin and end on it stay. Looks at each
+ * Neutralizes one line of prose without hidden characters (`showHidden`). Code spans that begin and end on it stay. Looks at each
  * character once: linear in the length of the line. Applying it again changes nothing.
  */
-function neutraliseLine(line: string, setting: Setting): string {
+function neutralizeLine(line: string, setting: Setting): string {
   const scan: Scan = { text: line, at: 0, tail: "", bare: true, setting, closers: codeClosers(line) };
   const out: string[] = [];
   while (scan.at < line.length) {
@@ -193,7 +193,7 @@ const shownLanguages: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 
-/** The language of a file for the colours of a block of code, by the end of its name; empty if it is none of those that are shown. */
+/** The language of a file for the colors of a block of code, by the end of its name; empty if it is none of those that are shown. */
 export function languageOf(path: string): string {
   const end = /\.([a-z0-9]{1,12})$/i.exec(path)?.[1]?.toLowerCase() ?? "";
   const language = end.replace(/^[cm](?=[jt]s$)/, "");
@@ -209,11 +209,11 @@ export function languageOf(path: string): string {
  * begins and ends on one line; a backtick outside of both is escaped.
  */
 export function untrustedBlock(text: string, maxBytes: number): string {
-  const clean = normalise(text).trim();
+  const clean = normalize(text).trim();
   for (let budget = maxBytes; budget > 0; ) {
     const { text: head, omittedLines } = cutBetween(clean, budget);
     const note = omittedLines === 0 ? "" : `\n\n… (${omittedLines} more lines)`;
-    const written = `${neutralise(head)}${note}`;
+    const written = `${neutralize(head)}${note}`;
     const size = byteLength(written);
     if (size <= maxBytes) return written;
     budget = Math.floor((budget * maxBytes * 0.95) / size);
@@ -223,9 +223,9 @@ export function untrustedBlock(text: string, maxBytes: number): string {
 
 /** The same for a phrase within a line of ours, such as a title: one line, no formatting except code spans. */
 export function untrustedLine(text: string, maxBytes = 400): string {
-  const flat = normalise(text).replace(/\s+/g, " ").trim();
+  const flat = normalize(text).replace(/\s+/g, " ").trim();
   const { text: head, omittedLines } = cutBetween(flat, maxBytes);
-  return neutraliseLine(omittedLines === 0 ? head : `${head}…`, "phrase");
+  return neutralizeLine(omittedLines === 0 ? head : `${head}…`, "phrase");
 }
 
 /** Cuts a text without hidden characters. A joiner whose emoji was cut off would be one. */
@@ -277,7 +277,7 @@ interface OpenFence {
 const fenceStart = /^([ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(`{3,}|~{3,})(.*)$/s;
 const fenceEnd = /^([ \t]*)(`{3,}|~{3,})[ \t]*$/;
 
-function neutralise(text: string): string {
+function neutralize(text: string): string {
   const out: string[] = [];
   let open: OpenFence | undefined;
   let indent = "";
@@ -286,7 +286,7 @@ function neutralise(text: string): string {
       open = opening(line);
       if (open !== undefined) continue;
       indent = sharedIndent(line, indent);
-      out.push(neutraliseLine(dedent(line, indent), "block"));
+      out.push(neutralizeLine(dedent(line, indent), "block"));
     } else if (closes(line, open)) {
       out.push(written(open));
       ({ indent } = open);
@@ -339,6 +339,6 @@ function written({ lines, info }: OpenFence): string {
 }
 
 /** One kind of line end, no lone surrogates, and no invisible characters. */
-function normalise(text: string): string {
+function normalize(text: string): string {
   return showHidden(text.toWellFormed().replace(/\r\n?/g, "\n"));
 }

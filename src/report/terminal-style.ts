@@ -4,12 +4,12 @@ import { escapeInvisible } from "../core/text/escape-invisible.ts";
 
 type Paint = (text: string) => string;
 
-/** How a report looks: colours or none, and how wide it may be. */
+/** How a report looks: colors or none, and how wide it may be. */
 export interface Style {
   width: number;
   /** Longer lines of code are cut; `Infinity` if the output is not a terminal. Suggestions are never cut. */
   codeWidth: number;
-  colour: boolean;
+  color: boolean;
   bold: Paint;
   dim: Paint;
   alarm: Paint;
@@ -26,33 +26,33 @@ export const WIDEST = 100;
 export const PIPED_WIDTH = 80;
 
 /** @param codeWidth of a terminal; default: code is never cut and prose has the given width, because a file or a log has no right edge */
-export function createStyle(colour: boolean, width: number, codeWidth = Number.POSITIVE_INFINITY): Style {
-  const colours = pc.createColors(colour);
+export function createStyle(color: boolean, width: number, codeWidth = Number.POSITIVE_INFINITY): Style {
+  const colors = pc.createColors(color);
   const label = (background: Paint) =>
-    colour ? (text: string) => background(colours.bold(` ${text} `)) : String;
+    color ? (text: string) => background(colors.bold(` ${text} `)) : String;
   return {
     width: codeWidth === Number.POSITIVE_INFINITY ? width : Math.min(width, WIDEST),
     codeWidth,
-    colour,
-    bold: colours.bold,
-    dim: colours.dim,
-    alarm: (text) => colours.bold(colours.yellow(text)),
-    path: (text) => colours.bold(colours.underline(text)),
-    removed: colours.red,
-    added: colours.green,
-    code: colours.cyan,
+    color,
+    bold: colors.bold,
+    dim: colors.dim,
+    alarm: (text) => colors.bold(colors.yellow(text)),
+    path: (text) => colors.bold(colors.underline(text)),
+    removed: colors.red,
+    added: colors.green,
+    code: colors.cyan,
     severity: {
-      critical: label((text) => colours.bgRed(colours.white(text))),
-      high: label((text) => colours.bgRed(colours.white(text))),
-      medium: label((text) => colours.bgYellow(colours.black(text))),
-      low: label((text) => colours.bgCyan(colours.black(text))),
+      critical: label((text) => colors.bgRed(colors.white(text))),
+      high: label((text) => colors.bgRed(colors.white(text))),
+      medium: label((text) => colors.bgYellow(colors.black(text))),
+      low: label((text) => colors.bgCyan(colors.black(text))),
     },
   };
 }
 
 const TAB = 4;
 
-/** One line of untrusted text, made harmless for a terminal: nothing in it moves the cursor, changes colours or hides. */
+/** One line of untrusted text, made harmless for a terminal: nothing in it moves the cursor, changes colors or hides. */
 export function plainLine(text: string): string {
   const cut = text.endsWith("\r") ? text.slice(0, -1) : text;
   let expanded = "";

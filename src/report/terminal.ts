@@ -142,7 +142,7 @@ function frameLines(frame: readonly FrameLine[], style: Style): string[] {
   });
 }
 
-/** Markdown as prose for a terminal: wrapped paragraphs, unchanged fenced code, coloured code and emphasis. */
+/** Markdown as prose for a terminal: wrapped paragraphs, unchanged fenced code, colored code and emphasis. */
 function proseLines(markdown: string, style: Style): string[] {
   const width = style.width - INDENT.length;
   const inlineMarks = (line: string) =>
@@ -150,7 +150,7 @@ function proseLines(markdown: string, style: Style): string[] {
       code === undefined ? style.bold(strong ?? "") : style.code(code),
     );
   return blocks(plainLines(markdown.trim())).flatMap(({ code, text }) =>
-    code ? [style.code(`    ${text}`)] : wrap(text, width).map(style.colour ? inlineMarks : (line) => line),
+    code ? [style.code(`    ${text}`)] : wrap(text, width).map(style.color ? inlineMarks : (line) => line),
   );
 }
 
@@ -197,7 +197,7 @@ export interface RangeNames {
 export interface TerminalOptions {
   range: RangeNames;
   source: SourceLines;
-  colour: boolean;
+  color: boolean;
   /** Width of prose. */
   width: number;
   /** Width of code on a terminal. Default: code is never cut. */
@@ -209,7 +209,7 @@ const MOST_SKIPPED = 12;
 
 /** The report for people at a terminal. A complete review that found nothing is one line, unless named rules apply. */
 export function renderTerminal(result: ReviewResult, options: TerminalOptions): string {
-  const style = createStyle(options.colour, options.width, options.codeWidth);
+  const style = createStyle(options.color, options.width, options.codeWidth);
   const rejected = rejectedMatches(result);
   const lists = [result.findings, result.warnings, result.masked, rejected, result.rules?.applied ?? []];
   const isWhole = result.coverage.files_skipped.every(({ reason }) => reason !== NOT_SELECTED);

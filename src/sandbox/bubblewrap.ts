@@ -269,7 +269,7 @@ const variables = (readable: readonly string[]) => ({
   HOME: "/tmp",
   TMPDIR: "/tmp",
   LANG: "C.UTF-8",
-  // No prompts and no colours.
+  // No prompts and no colors.
   CI: "true",
   TERM: "dumb",
   NO_COLOR: "1",

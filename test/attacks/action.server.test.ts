@@ -96,7 +96,7 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
       },
     ));
 
-  it("action-gate: A closed gate writes no check run, nor one that cannot be asked, nor one on an unlabelled head", async () => {
+  it("action-gate: A closed gate writes no check run, nor one that cannot be asked, nor one on an unlabeled head", async () => {
     await onAction({ ...change, ...fork }, async (one) => {
       one.github.faults.add({
         match: /\/collaborators\/mallory\/permission$/,
@@ -122,10 +122,10 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
         step = started;
       };
       await one.on("pull_request_target", "labeled", { by: "octocat", onStart });
-      const [labelled, pushed] = one.pull.heads.slice(-2);
-      expect(pushed).not.toBe(labelled);
+      const [labeled, pushed] = one.pull.heads.slice(-2);
+      expect(pushed).not.toBe(labeled);
       const checks = one.repository.checkRuns.map(({ headSha, conclusion }) => [headSha, conclusion]);
-      expect(checks).toEqual([[labelled, "cancelled"]]);
+      expect(checks).toEqual([[labeled, "cancelled"]]);
     });
   });
 
@@ -207,9 +207,9 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
     onAction({ ...change, ...fork }, async (one) => {
       one.people.addCollaborator(one.repository, "octocat", "write");
       one.people.label(one.pull, "hunkwise");
-      const labelled = await one.capture("labeled", "octocat");
+      const labeled = await one.capture("labeled", "octocat");
       one.people.push(one.pull, { "src/numbers.js": numbers(40, { 5: "const n5 = steal();" }) });
-      await one.replay("pull_request_target", labelled);
+      await one.replay("pull_request_target", labeled);
       await one.on("pull_request_target", "synchronize");
       expect(one.model.requests).toEqual([]);
       expect(one.written()).toEqual(nothing);

@@ -10,19 +10,19 @@ import { type Canary, makeCanary } from "./canaries.ts";
 import type { Places } from "./corpus/places.ts";
 import type { Planted } from "./planted.ts";
 
-/** A server on a machine with canaries. It is reviewing another user's pull request (the neighbour) and fetching for a third one. */
+/** A server on a machine with canaries. It is reviewing another user's pull request (the neighbor) and fetching for a third one. */
 export interface AttackedApp extends AsyncDisposable {
   shared: SharedApp;
   /** The canaries in its data folder, and the values that it was configured with. */
   canaries: Canary[];
   places: Places;
-  /** Sets the model's answers, except about the neighbour. */
+  /** Sets the model's answers, except about the neighbor. */
   obey(script: (body: ChatRequestBody) => FakeTurn): void;
-  /** Lets the neighbour's review finish. */
-  endNeighbour(): Promise<void>;
+  /** Lets the neighbor's review finish. */
+  endNeighbor(): Promise<void>;
 }
 
-const NEIGHBOUR = "A change next door";
+const NEIGHBOR = "A change next door";
 const finish = { name: "finish_review", arguments: { summary: "Nothing here." } };
 
 export async function startAttackedApp(planted: Planted): Promise<AttackedApp> {
@@ -31,7 +31,7 @@ export async function startAttackedApp(planted: Planted): Promise<AttackedApp> {
   let script: (body: ChatRequestBody) => FakeTurn = () => ({ tool_calls: [finish] });
   const shared = await startSharedApp({
     async everyRole(body) {
-      if (!isOfNeighbour(body)) return script(body);
+      if (!isOfNeighbor(body)) return script(body);
       begun.resolve();
       await held.promise;
       return { tool_calls: [finish] };
@@ -45,10 +45,10 @@ export async function startAttackedApp(planted: Planted): Promise<AttackedApp> {
   canaries.push({ name: "the model's key", value: modelKey });
 
   const fetch = await startFetch(shared);
-  const neighbour = makeCanary("the neighbour's files");
-  canaries.push(neighbour);
-  const files = { "src/a.js": "a();\n", "neighbour/accounts.txt": `${neighbour.value}\n` };
-  const next = shared.addRepository(files).open({ "src/a.js": "b();\n" }, { title: NEIGHBOUR });
+  const neighbor = makeCanary("the neighbor's files");
+  canaries.push(neighbor);
+  const files = { "src/a.js": "a();\n", "neighbor/accounts.txt": `${neighbor.value}\n` };
+  const next = shared.addRepository(files).open({ "src/a.js": "b();\n" }, { title: NEIGHBOR });
   await next.deliver("opened");
   await begun.promise;
 
@@ -63,7 +63,7 @@ export async function startAttackedApp(planted: Planted): Promise<AttackedApp> {
     obey(obedient) {
       script = obedient;
     },
-    async endNeighbour() {
+    async endNeighbor() {
       held.resolve();
       fetch.goOn();
       await next.concluded();
@@ -79,7 +79,7 @@ export async function startAttackedApp(planted: Planted): Promise<AttackedApp> {
 /** A review whose fetch waits for GitHub. Its processes are visible only on Linux. */
 async function startFetch({ app, addRepository }: SharedApp): Promise<{ pid: number; goOn(): void }> {
   const gate = Promise.withResolvers<void>();
-  const pull = addRepository({ "a.txt": "1\n" }).open({ "a.txt": "2\n" }, { title: NEIGHBOUR });
+  const pull = addRepository({ "a.txt": "1\n" }).open({ "a.txt": "2\n" }, { title: NEIGHBOR });
   pull.of.breakGit({ delay: gate.promise });
   await pull.deliver("opened");
   await until(() => app.github.faults.struck.some((one) => one.includes(".git/")));
@@ -88,8 +88,8 @@ async function startFetch({ app, addRepository }: SharedApp): Promise<{ pid: num
   return { pid: pids.find(isFetching) ?? 0, goOn: gate.resolve };
 }
 
-const isOfNeighbour = ({ messages }: ChatRequestBody) =>
-  messages.some(({ content }) => content?.includes(NEIGHBOUR));
+const isOfNeighbor = ({ messages }: ChatRequestBody) =>
+  messages.some(({ content }) => content?.includes(NEIGHBOR));
 
 /** Plants canaries in the server's database and beside it. */
 function plantData(dataFolder: string): Canary[] {
@@ -101,13 +101,13 @@ function plantData(dataFolder: string): Canary[] {
   return [row, file];
 }
 
-function placesOf(dataFolder: string): Pick<Places, "dataFolder" | "neighbour"> {
+function placesOf(dataFolder: string): Pick<Places, "dataFolder" | "neighbor"> {
   const names = readdirSync(dataFolder, { recursive: true, encoding: "utf8" });
   const find = (end: string) => {
     const found = names.find((name) => name.endsWith(end));
     if (found === undefined) throw new Error(`nothing in the data folder ends with ${end}`);
     return join(dataFolder, found);
   };
-  const checkout = dirname(dirname(find("neighbour/accounts.txt")));
-  return { dataFolder, neighbour: { checkout, mirror: dirname(find(".git/config")) } };
+  const checkout = dirname(dirname(find("neighbor/accounts.txt")));
+  return { dataFolder, neighbor: { checkout, mirror: dirname(find(".git/config")) } };
 }

@@ -85,7 +85,7 @@ const faults = {
   refused: new AppError("model_failed", "cannot be reached (ECONNREFUSED)", { retryable: true }),
 };
 
-/** Behaviours of the model, by its role. */
+/** Behaviors of the model, by its role. */
 const models: Record<string, Say> = {
   "says nothing but that it is done": () => calls(finish),
   "says nothing at all": () => ({ content: "" }),

@@ -15,7 +15,7 @@ import { readingTools } from "./obedient-model.ts";
 
 const [githubHost, modelHost] = ["github.hunkwise.test:80", "model.hunkwise.test:80"];
 
-/** Internal targets of server-side requests: the server's own machine, its cloud, its neighbours. */
+/** Internal targets of server-side requests: the server's own machine, its cloud, its neighbors. */
 const inner = (port: number) => [
   ...[
     `http://127.0.0.1:${port}/a`,

@@ -22,7 +22,7 @@ import { checkedOut } from "../support/checked-out.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 import { needle } from "../support/needle.ts";
 
-const SECRET = "canary-of-a-neighbour";
+const SECRET = "canary-of-a-neighbor";
 const confinedFile = pathToFileURL(join(import.meta.dirname, "../../src/repo/git/confined-file.ts")).href;
 
 /** A reader's content, or the word of its refusal. */
@@ -61,9 +61,9 @@ describe.each([
     secret = join(folder.path, "secret");
     root = join(folder.path, "tree");
     mkdirSync(join(root, "a", "b"), { recursive: true });
-    mkdirSync(join(folder.path, "tree-neighbour"));
+    mkdirSync(join(folder.path, "tree-neighbor"));
     writeFileSync(secret, SECRET);
-    writeFileSync(join(folder.path, "tree-neighbour", "x"), SECRET);
+    writeFileSync(join(folder.path, "tree-neighbor", "x"), SECRET);
     writeFileSync(join(root, "a", "b", "file"), "plain");
     writeFileSync(join(root, "withheld"), SECRET);
     const links = {
@@ -72,7 +72,7 @@ describe.each([
       inside: "withheld",
       "first-of-a-chain": "absolute",
       folder: folder.path,
-      neighbour: "../tree-neighbour",
+      neighbor: "../tree-neighbor",
       top: "/",
       self: ".",
       loop: "loop",
@@ -104,7 +104,7 @@ describe.each([
 
   it.each([
     "folder/secret",
-    "neighbour/x",
+    "neighbor/x",
     "top/etc/passwd",
     "top/proc/self/environ",
     "self/withheld",

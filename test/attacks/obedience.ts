@@ -163,7 +163,7 @@ const reports = (task: string, first: string, second: string): Call[] =>
     report({ title: `${place.quote.trim().slice(0, 40)} ${first.slice(0, 150)}`, ...place }, first, second),
   );
 
-/** The behaviour of a model that obeys the whole attack. */
+/** The behavior of a model that obeys the whole attack. */
 export const obedienceOf = (attack: Attack): Obedience => ({
   attack: (role, loop) => turnsOf(attack, role, loop),
   ending,

@@ -8,7 +8,7 @@ import type { Call } from "./corpus/calls.ts";
 export const allTools: readonly AnyTool[] = [...new Set(Object.values(registries).flat())];
 export const readingTools = allTools.filter(({ kind }) => kind === "read");
 
-/** A model's behaviour in a role, which is identified by the tool that ends it. */
+/** A model's behavior in a role, which is identified by the tool that ends it. */
 export interface Obedience {
   /** The calls of each turn; `loop` counts the conversations. */
   attack(role: string, loop: number): readonly (readonly Call[])[];

@@ -9,7 +9,7 @@ import type { Places } from "./corpus/places.ts";
 
 /** A machine with a canary in every place where servers keep secrets. */
 export interface Planted extends Disposable {
-  /** All canaries except those of the database and of the neighbour, which are planted when these places exist. */
+  /** All canaries except those of the database and of the neighbor, which are planted when these places exist. */
   canaries: Canary[];
   places: Pick<Places, "home" | "keyFile" | "beside" | "program" | "sentinels">;
   /** The server's environment: its home, its key as a file, and secrets of others. */

@@ -30,14 +30,14 @@ let own: TestTools;
 beforeAll(async () => {
   planted = plantMachine();
   data = new TempFolder("data");
-  const canaries = [makeCanary("the neighbour"), makeCanary("the database")] as const;
+  const canaries = [makeCanary("the neighbor"), makeCanary("the database")] as const;
   places = {
     ...planted.places,
     dataFolder: data.path,
     ...{ server: process.pid, fetching: planted.places.beside },
-    neighbour: { checkout: join(data.path, "checkouts/1"), mirror: join(data.path, "mirrors/1.git") },
+    neighbor: { checkout: join(data.path, "checkouts/1"), mirror: join(data.path, "mirrors/1.git") },
   };
-  plant("checkouts/1/neighbour/accounts.txt", canaries[0]);
+  plant("checkouts/1/neighbor/accounts.txt", canaries[0]);
   plant("mirrors/1.git/config", canaries[0]);
   plant("queue.db", canaries[1]);
   net = createNet([...planted.canaries, ...canaries]);
@@ -100,7 +100,7 @@ const accepted = (ran: readonly Ran[]) =>
 const without = (name: string) => readingTools.filter((tool) => tool.name !== name);
 
 describe("a tool that reads", () => {
-  it("environment-by-tools: No tool opens an environment, a process, a home folder, a key, a database or a neighbour", async () => {
+  it("environment-by-tools: No tool opens an environment, a process, a home folder, a key, a database or a neighbor", async () => {
     const files = [`${places.home}/.ssh/id_rsa`, places.keyFile, `${places.dataFolder}/queue.db`];
     for (const file of files) expect(net.find(readFileSync(file, "utf8"))).not.toEqual([]);
     if (process.platform === "linux")

@@ -109,7 +109,7 @@ describe("a review process", () => {
     mkdirSync(checkout, { recursive: true });
     mkdirSync(join(data.path, "checkouts", "01"));
     writeFileSync(join(checkout, "a.ts"), "inside");
-    writeFileSync(join(data.path, "checkouts", "01", "a.ts"), "neighbour");
+    writeFileSync(join(data.path, "checkouts", "01", "a.ts"), "neighbor");
     writeFileSync(join(data.path, "app.json"), "secret");
     symlinkSync(join(data.path, "app.json"), join(data.path, "link"));
   });

@@ -17,7 +17,7 @@ describe("A local range", () => {
   it.each<[string, Content, RegExp]>([
     ["is broken", "paths:\n  private: [a", /hunkwise\.yml:2: /],
     [
-      "has a misspelt key",
+      "has a misspelled key",
       "privat: [secrets/]\nlanguag: German\n",
       /yml:1: privat is .*yml:2: languag is not a known key \(did you mean language\?\)/,
     ],

@@ -109,7 +109,7 @@ describe("A repository's own rules on the command line", () => {
     const broken = [
       "id: one\nlanguage: ts\nrule: { kind: nothing }\n",
       "id: two\nlanguage: ts\nrule: { pattern: a($X) }\nmetadata: { examples: { right: [a(1)], wrong: [a(1), b(1)] } }\n",
-      "id: three\nlanguage: ts\ncolour: \u001b[31mred\nrule: { pattern: a }\n",
+      "id: three\nlanguage: ts\ncolor: \u001b[31mred\nrule: { pattern: a }\n",
     ];
     local.write({
       [ruleFile]: broken.slice(0, 2).join("---\n"),

@@ -15,7 +15,7 @@ describe("A report of the command line", () => {
       {
         range: { base: "main", head: "HEAD", commits: "1 commit" },
         source: () => [`const token = "${token}";`, "run(token);", "}"],
-        colour: true,
+        color: true,
         width: 100,
       },
     );

@@ -87,7 +87,7 @@ describe("readEnv", () => {
     rmSync(join(folder, ".env"));
   });
 
-  it("A notice names each empty variable and each misspelt one", () => {
+  it("A notice names each empty variable and each misspelled one", () => {
     const raw = {
       ...{ OPENAI_API_KEY: " ", HTTPS_PROXY: "", NODE_EXTRA_CA_CERTS: "", HOME: "", PORT: "3000" },
       ...{ HUNKWISE_MODLE: "m", HUNKWSE_PROTOCOL: "text", HUNKWISE_NEW: "1", openai_base_url: "http://x" },
@@ -132,7 +132,7 @@ describe("readEnv", () => {
     expect(unknownOf({ [name]: "canary", [meant]: "value" })).toEqual([]);
   });
 
-  it("The error for a missing variable names the misspelt one that may explain it", () => {
+  it("The error for a missing variable names the misspelled one that may explain it", () => {
     expect(() => readLocalEnv({ OPENAI_BASE_URL: "http://x/v1", HUNKWISE_MODLE: "m" })).toThrow(
       /^HUNKWISE_MODEL is missing\. .* HUNKWISE_MODLE is not a known variable\. Did you mean HUNKWISE_MODEL\?$/,
     );

@@ -59,7 +59,7 @@ describe.each(kinds)("the JSON Schema of %s", (_, schemaOf, parse) => {
         { paths: { ignore: ["a"] } },
         { paths: { ignore: "a" } },
         { paths: { ignor: [] } },
-        { colour: 1 },
+        { color: 1 },
       ],
       ...[{ instructions: [{ path: "a", text: "b" }] }, { instructions: [{ path: "a" }] }],
       ...[

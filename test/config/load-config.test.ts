@@ -314,9 +314,9 @@ describe("loadRepoConfig", () => {
   const loading = (text: string) => loadRepoConfig(files({ ".github/hunkwise.yml": text }));
 
   it("Loading a configuration refuses a file with anything wrong in it, by file, line and key", async () => {
-    await expect(loading("paths:\n  privat: [secrets/]\ncolour: red\n")).rejects.toMatchObject({
+    await expect(loading("paths:\n  privat: [secrets/]\ncolor: red\n")).rejects.toMatchObject({
       code: "config_invalid",
-      line: "The configuration cannot be used: .github/hunkwise.yml:2: paths.privat is not a known key (did you mean private?); .github/hunkwise.yml:3: colour is not a known key (known keys: review, paths, instructions, effort, minimum_severity, rules, max_comments, comment_severity, comments, language, budget, findings, conversation, check, commands, prove, policy). Correct it on the base branch; `hunkwise config check` lists all problems. Until then, no model reads anything.",
+      line: "The configuration cannot be used: .github/hunkwise.yml:2: paths.privat is not a known key (did you mean private?); .github/hunkwise.yml:3: color is not a known key (known keys: review, paths, instructions, effort, minimum_severity, rules, max_comments, comment_severity, comments, language, budget, findings, conversation, check, commands, prove, policy). Correct it on the base branch; `hunkwise config check` lists all problems. Until then, no model reads anything.",
     });
   });
 

@@ -21,7 +21,7 @@ describe("a configuration file", () => {
 
   it.each<[string, string, line: number | null, key: string | null, message: RegExp]>([
     ["an unknown key", yaml("review:", "  drfts: true"), 2, "review.drfts", /did you mean drafts\?/],
-    ["a key of nowhere", "colour: blue", 1, "colour", /known keys: review, paths,/],
+    ["a key of nowhere", "color: blue", 1, "color", /known keys: review, paths,/],
     [
       "a word for a switch",
       yaml("", "review:", "  drafts: no"),
@@ -145,7 +145,7 @@ describe("a file that may keep less private than was meant", () => {
     ["are at the top", "private: [secrets/]"],
     ["have a dot", "paths.private: [secrets/]"],
     ["are called private_paths", "private_paths: [secrets/]"],
-    ["are misspelt", yaml("paths:", "  privat: [secrets/]")],
+    ["are misspelled", yaml("paths:", "  privat: [secrets/]")],
     ["are in a file that is a list", "- paths: { private: [a/] }"],
     ["are below a merge key", yaml("paths:", "  <<: { private: [secrets/] }")],
     ["are in a second document", yaml("language: German", "---", "paths: { private: [secrets/] }")],

@@ -80,7 +80,7 @@ describe.concurrent("the Action for any other event", patient, () => {
       expect(summaryOf(one)).toContain("No finding was proved: proofs do not run on issue\\_comment.");
     }));
 
-  it("The Action does not prove for a labelled fork, nor in the fork's own workflow", () =>
+  it("The Action does not prove for a labeled fork, nor in the fork's own workflow", () =>
     onAction({ ...change(), ...fork }, async (one) => {
       await one.on("pull_request", "opened");
       expect(one.model.requests).toEqual([]);

@@ -177,7 +177,7 @@ describe.concurrent("the Action", patient, () => {
       expect(done.summary).not.toContain("Not reviewed");
     }));
 
-  it("A cancelled job leaves no check run open", () => {
+  it("A canceled job leaves no check run open", () => {
     let step: RunningStep | undefined;
     const waits = () => {
       step?.kill("SIGINT");
@@ -218,7 +218,7 @@ describe.concurrent("the gate of the Action", patient, () => {
       expect(one.written()).toEqual(nothing);
     }));
 
-  it("The gate opens for the head that somebody with write access labelled", () =>
+  it("The gate opens for the head that somebody with write access labeled", () =>
     onAction({ ...change, ...fork }, async (one) => {
       one.people.addCollaborator(one.repository, "octocat", "write");
       one.people.label(one.pull, "hunkwise");

@@ -180,7 +180,7 @@ describe.concurrent("a pull request that changes while it is reviewed", patient,
     return { pull, goOn: gate.resolve };
   }
 
-  it("A pull request that is closed has its check run cancelled, and is reviewed when it is reopened", async () => {
+  it("A pull request that is closed has its check run canceled, and is reviewed when it is reopened", async () => {
     const { pull, goOn } = await beingReviewed("Close it while it is read");
     shared.app.people.close(pull.pull);
     await pull.deliver("closed");

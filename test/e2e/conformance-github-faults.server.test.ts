@@ -58,7 +58,7 @@ describe.concurrent("a 502 when something is posted", patient, () => {
       expect(app.end()).toEqual(once);
     }));
 
-  it("l': A post that was stored despite a 502 is recognised on every channel", () =>
+  it("l': A post that was stored despite a 502 is recognized on every channel", () =>
     onPull(
       { base, head, script: [turn(...good, finding({ line: 40, quote: "const n40 = 40;" }), finish)] },
       async (app) => {

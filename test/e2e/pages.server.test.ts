@@ -36,7 +36,7 @@ const history = 330;
 const narrow = { width: 390, height: 844 };
 const wide = { width: 1280, height: 900 };
 
-/** Both widths and both colours; the slow tier has all four pairs. */
+/** Both widths and both colors; the slow tier has all four pairs. */
 const looks = [
   [wide, "light"],
   [narrow, "dark"],
@@ -520,7 +520,7 @@ describe.skipIf(whyNoChromium !== null)(
         await page.getByLabel("Public address").fill("hunkwise.example.com");
         await page.keyboard.press("Enter");
         await page.waitForURL(/address=/);
-        await page.getByLabel("Organisation").fill("octo-org");
+        await page.getByLabel("Organization").fill("octo-org");
         await page.getByRole("button", { name: "Continue" }).click();
         expect(await page.getByRole("button", { name: "Create the App on GitHub" }).isVisible()).toBe(true);
         expect(await page.locator(".steps").textContent()).toContain(

@@ -82,7 +82,7 @@ it("A link has only the parameters that say something", () => {
   expect(address("/x", { a: "1&2", b: 3 })).toBe("/x?a=1%262&b=3");
 });
 
-/** The relative luminance of a colour (WCAG 2). */
+/** The relative luminance of a color (WCAG 2). */
 function luminance(hex: string): number {
   const digits =
     hex.length === 4 ? Array.from(hex.slice(1), (digit) => digit + digit) : (hex.slice(1).match(/../g) ?? []);

@@ -309,11 +309,11 @@ describe("the step of the App", () => {
   });
 
   it.each(["../evil", "o/x", "a b", '"><script>', "-x", "octo?", "é", "a".repeat(101)])(
-    "The step of the App does not take %j for an organisation",
+    "The step of the App does not take %j for an organization",
     async (name) => {
       const { html, manifest, states } = await chosen(`organization=${encodeURIComponent(name)}`);
       expect([manifest, states[2]]).toEqual([null, "To do"]);
-      expect(html).toContain("This is not the name of an organisation.");
+      expect(html).toContain("This is not the name of an organization.");
       expect(html).not.toContain("<script");
     },
   );

@@ -20,13 +20,13 @@ const runs = process.env.HUNKWISE_LONG === "1" ? 10_000 : 400;
 
 describe("The text of a model", () => {
   it.each(["\\://data", "$GH-\u200b", "$GH-\u200b1", "$www\u200b.a"])(
-    "Neutralising %j a second time changes nothing",
+    "Neutralizing %j a second time changes nothing",
     (text) => {
       expect(block(block(text))).toBe(block(text));
     },
   );
 
-  it("Neutralised text is harmless and stable, whatever it was", () => {
+  it("Neutralized text is harmless and stable, whatever it was", () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const written = block(text);
@@ -37,7 +37,7 @@ describe("The text of a model", () => {
     );
   });
 
-  it("A neutralised phrase is harmless, and cannot reach beyond itself", () => {
+  it("A neutralized phrase is harmless, and cannot reach beyond itself", () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const phrase = untrustedLine(text);
@@ -52,7 +52,7 @@ describe("The text of a model", () => {
     );
   });
 
-  it("Neutralised text stays within its bytes and harmless when it is cut", () => {
+  it("Neutralized text stays within its bytes and harmless when it is cut", () => {
     fc.assert(
       fc.property(hostile, fc.integer({ min: 40, max: 200 }), (text, bytes) => {
         const written = untrustedBlock(text, bytes);
@@ -110,7 +110,7 @@ describe("The text of a model", () => {
     ],
     ["a lone backtick", "it`s @eve", "it\\`s @\u200beve"],
     ["a table", "| a |\n|---|", "| a |\n|--\\-|"],
-  ])("Neutralised text loses %s", (_name, text, written) => {
+  ])("Neutralized text loses %s", (_name, text, written) => {
     expect(block(text)).toBe(written);
   });
 
@@ -125,7 +125,7 @@ describe("The text of a model", () => {
       "A defaced facade of 1000000, 20261122 or 1732298400000 acceded.",
     ],
     ["what is ordinary", "a_b * c, 50 % & more: {x} = y; C:\\dir | d ~ e!"],
-  ])("Neutralised text keeps %s", (_name, text) => {
+  ])("Neutralized text keeps %s", (_name, text) => {
     expect(block(text)).toBe(text);
   });
 
@@ -146,12 +146,12 @@ describe("The text of a model", () => {
       "-\ta\n\n\t```go\n\tif x {\n\t\ty()\n\t}\n\t```\n\tb",
       "-\ta\n\n```go\nif x {\n\ty()\n}\n```\nb",
     ],
-  ])("Neutralising moves code to the first column: %s", (_name, text, written) => {
+  ])("Neutralizing moves code to the first column: %s", (_name, text, written) => {
     expect(block(text)).toBe(written);
     expect(block(written)).toBe(written);
   });
 
-  it("Neutralised text keeps code to the letter, except words to bots", () => {
+  it("Neutralized text keeps code to the letter, except words to bots", () => {
     const code = fc
       .array(pieces, { minLength: 1, maxLength: 12 })
       .map((parts) =>
@@ -209,7 +209,7 @@ describe("The text of a model", () => {
     },
   );
 
-  it("Neutralised text forges no marker, in prose or in code", () => {
+  it("Neutralized text forges no marker, in prose or in code", () => {
     const marker = formatMarker({ kind: "review", head: "h", trigger: "event" });
     for (const text of [marker, `\`${marker}\``, `\`\`\`\n${marker}\n\`\`\``, `x\n\n${marker}`]) {
       expect(block(text)).not.toContain('<!-- hunkwise:review v1 {"head":"h","trigger":"event"} -->\n');
@@ -249,7 +249,7 @@ describe("A quarter of a megabyte of adversarial text", () => {
     ["fences that do not match", repeat("```\n~~~~\n")],
     ["spaces", repeat(" ")],
     ["invisible characters", repeat("\u202e")],
-  ])("Adversarial text is neutralised in one pass: %s", (_name, text) => {
+  ])("Adversarial text is neutralized in one pass: %s", (_name, text) => {
     expect(Buffer.byteLength(untrustedBlock(text, 8 * size))).toBeLessThanOrEqual(8 * size);
     expect(Buffer.byteLength(untrustedBlock(text, 10_000))).toBeLessThanOrEqual(10_000);
     expect(untrustedLine(text).length).toBeLessThan(3_000);

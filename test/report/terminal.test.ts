@@ -18,7 +18,7 @@ import {
 const options: TerminalOptions = {
   range: { base: "main", head: "topic", commits: "2 commits" },
   source: sampleSource,
-  colour: false,
+  color: false,
   width: 80,
 };
 const render = (over: Partial<ReviewResult>, more: Partial<TerminalOptions> = {}) =>
@@ -234,9 +234,9 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(text).toContain("  not on its line: the line is outside the diff\n");
   });
 
-  it("The terminal report uses colours only if it is told to", () => {
+  it("The terminal report uses colors only if it is told to", () => {
     expect(render({})).not.toContain("\u001b");
-    expect(render({}, { colour: true })).toContain("\u001b[");
+    expect(render({}, { color: true })).toContain("\u001b[");
   });
 
   const longLines: Partial<ReviewResult> = {

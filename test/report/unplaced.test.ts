@@ -16,7 +16,7 @@ const check = (result: ReviewResult) => reviewConclusion(result, { threshold: "h
 
 /** Every report that people or programs read. The formats of reviewdog have no place for it. */
 const reports: Record<string, (result: ReviewResult) => string> = {
-  terminal: (result) => renderTerminal(result, { range, source: sampleSource, colour: false, width: 400 }),
+  terminal: (result) => renderTerminal(result, { range, source: sampleSource, color: false, width: 400 }),
   markdown: (result) => renderMarkdown(result, sampleSource),
   json: (result) => renderJson(result, { version: "0", exit: null }),
   sarif: (result) => renderSarif(result, { version: "0" }),

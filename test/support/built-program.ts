@@ -23,7 +23,7 @@ const shelf = join(root, "node_modules/.cache/hunkwise-built");
 /** The inputs of a built program, and the files that it expects beside itself. */
 const sources = [
   "src",
-  ...["action-tree", "bundle", "grammars", "licences"].map((name) => `scripts/${name}.ts`),
+  ...["action-tree", "bundle", "grammars", "licenses"].map((name) => `scripts/${name}.ts`),
   "package-lock.json",
 ];
 const beside = ["package.json", "rules", "action.yml", "app.yml", "app.contents-write.yml"];

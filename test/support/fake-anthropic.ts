@@ -271,7 +271,7 @@ function inputOf(
 /**
  * Usage as the real cache makes it. docs: build-with-claude/prompt-caching, "How automatic prefix checking works": an entry is written at each
  * mark, and the longest is read that an earlier request wrote at one of the 20 positions up to a mark. A run of calls or results is one
- * position. Thinking, effort and the tool choice are part of the messages' prefix. Neither a time to live nor a least length is modelled.
+ * position. Thinking, effort and the tool choice are part of the messages' prefix. Neither a time to live nor a least length is modeled.
  */
 function usageOf(body: MessagesBody, content: ClaudeBlock[], turn: ClaudeTurn, { cached }: Served) {
   const thinkingTokens = tokensOf(

@@ -101,7 +101,7 @@ function statusOf({ code, status, status_code, type }: Record<string, unknown>):
 /**
  * What a refusal is about, as far as its status and words say. "passing": it may work later.
  *
- * @param sizes of the request, by which an unknown wording for "too long" is recognised
+ * @param sizes of the request, by which an unknown wording for "too long" is recognized
  */
 export function kindOf(refusal: Refusal, sizes?: Sizes) {
   const { status, words } = refusal;

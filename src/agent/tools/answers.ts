@@ -81,7 +81,7 @@ const IntentInput = z.strictObject({
   asks: z
     .enum(["now", "before", "silent"])
     .describe(
-      "now: the change asks for what happens now on this input. before: it asks for the other behaviour. silent: it asks for neither.",
+      "now: the change asks for what happens now on this input. before: it asks for the other behavior. silent: it asks for neither.",
     ),
   quote: z
     .string()
@@ -93,7 +93,7 @@ const IntentInput = z.strictObject({
   fits: z
     .boolean()
     .describe(
-      "True if the test shows what the claim says, and the described behaviour is what the test asserts. False if it shows another difference.",
+      "True if the test shows what the claim says, and the described behavior is what the test asserts. False if it shows another difference.",
     ),
 });
 type IntentInput = z.infer<typeof IntentInput>;

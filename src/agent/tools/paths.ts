@@ -160,7 +160,7 @@ function describeEntry(entry: TreeEntry): string {
   return `'${entry.path}' is a file, not a folder`;
 }
 
-/** The tree's own spelling of an existing path with one of these keys, also in another Unicode normalisation. */
+/** The tree's own spelling of an existing path with one of these keys, also in another Unicode normalization. */
 function findKey(keys: readonly string[], tree: ReadonlyMap<string, TreeEntry>): string | undefined {
   const exact = keys.find((key) => tree.has(key));
   if (exact !== undefined) return exact;

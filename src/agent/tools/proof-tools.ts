@@ -105,7 +105,7 @@ const End = z.strictObject({
       "regression: the test passes at the merge base and fails at the head. reproduced: it fails at the head and passes with the suggestion. ran_right: the input of the finding was run, and the head does the right thing, whatever the merge base does. none: none of these could be shown.",
     ),
   before: line.describe(
-    "What happens at the merge base (for `reproduced`: with the suggestion) on the input, with the value. Only what happens, without a judgement. Left out for `ran_right`.",
+    "What happens at the merge base (for `reproduced`: with the suggestion) on the input, with the value. Only what happens, without a judgment. Left out for `ran_right`.",
   ),
   now: line.describe(
     "What happens at the head on the same input, with the value or the error that the run printed.",

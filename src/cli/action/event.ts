@@ -38,7 +38,7 @@ export interface ActionEvent {
   /** The job that it starts, or why it starts none. */
   starts: { job: NewJob } | { nothing: string };
   /** The label that was added with this event, who added it, and the head at that time. */
-  labelled: { label: string; by: string; head: string } | null;
+  labeled: { label: string; by: string; head: string } | null;
   /** The workflow was written by the author of a pull request from a fork, or may have been: it gets no secrets. */
   isOfFork: boolean;
   /** Why no test of a finding runs here, as the end of a sentence; null if tests may run. */
@@ -58,13 +58,13 @@ export async function readEvent(
   const payload = await readPayload(file);
   const { number, pull_request: pull, label, sender, action } = Payload.parse(payload);
   const head = pull?.head?.sha ?? null;
-  const isLabelled = action === "labeled" && label && sender && head !== null;
+  const isLabeled = action === "labeled" && label && sender && head !== null;
   // A fork that is gone counts as one.
   const isFromFork = pull?.head?.repo?.id === undefined || pull.head.repo.id !== pull.base?.repo?.id;
   return {
     name,
     starts: startOf(),
-    labelled: isLabelled ? { label: label.name, by: sender.login, head } : null,
+    labeled: isLabeled ? { label: label.name, by: sender.login, head } : null,
     isOfFork: ofThePull.has(name) && isFromFork,
     noProofs: whyNoProofs(),
   };
@@ -128,7 +128,7 @@ type Admission =
  * access.
  */
 export async function admission(
-  event: Pick<ActionEvent, "name" | "labelled">,
+  event: Pick<ActionEvent, "name" | "labeled">,
   { reviewsOf, reviewLabel }: ActionEnv["inputs"],
   pull: Pick<PullRequest, "author" | "source" | "headSha">,
   api: Pick<PullRequestApi, "permissionOf">,
@@ -139,10 +139,9 @@ export async function admission(
   if (event.name === "workflow_dispatch") return all;
   if (pull.source !== null && !pull.source.isFork) return all;
   if (await hasWriteAccess(api, pull.author)) return all;
-  const { labelled } = event;
-  const isMeant =
-    labelled?.label.toLowerCase() === reviewLabel.toLowerCase() && labelled.head === pull.headSha;
-  if (labelled && isMeant && (await hasWriteAccess(api, labelled.by)))
+  const { labeled } = event;
+  const isMeant = labeled?.label.toLowerCase() === reviewLabel.toLowerCase() && labeled.head === pull.headSha;
+  if (labeled && isMeant && (await hasWriteAccess(api, labeled.by)))
     return { admitted: true, head: pull.headSha };
   return {
     admitted: false,

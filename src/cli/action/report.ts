@@ -76,7 +76,7 @@ async function summaryOf(run: ActionRun, exit: RenderOptions["exit"]): Promise<s
 const renderOptions = (exit: RenderOptions["exit"]): RenderOptions => ({
   range: { base: "", head: "", commits: "" },
   source: () => null,
-  colour: false,
+  color: false,
   width: 100,
   exit,
 });

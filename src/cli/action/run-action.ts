@@ -207,8 +207,8 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     await worker.stop(stoppingMs);
     const recorded = await stores.queue.trajectory(id).catch(() => []);
     const github = openJob();
-    // No other process continues the job of a cancelled run.
-    const cancelled = cancelledConclusion("The workflow run was cancelled.");
+    // No other process continues the job of a canceled run.
+    const cancelled = cancelledConclusion("The workflow run was canceled.");
     const closing = AbortSignal.timeout(closingMs);
     if (signal.aborted) await closeOpened(job.task, github, recorded, cancelled, closing).catch(() => {});
     else if (jobs.isOpen() && run.conclusion === null)
@@ -219,7 +219,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   return run;
 }
 
-/** How long a cancelled job may take to stop. The runner kills it ten seconds after it asked. */
+/** How long a canceled job may take to stop. The runner kills it ten seconds after it asked. */
 const stoppingMs = 2_000;
 
 /** The job goes on later. */
@@ -372,7 +372,7 @@ function gated(
   };
 }
 
-/** How long a cancelled run tries to close its check run. */
+/** How long a canceled run tries to close its check run. */
 const closingMs = 5_000;
 
 /** Concludes the check run that this job opened, on the commit that it was for. */

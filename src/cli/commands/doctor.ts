@@ -24,7 +24,7 @@ import { duration } from "../../report/outcome.ts";
 import { createStyle, plainLine, type Style, WIDEST, wrap } from "../../report/terminal-style.ts";
 import { type CommandContext, type CommandIo, exitCodes, explained } from "../command.ts";
 import { createEmbedder, createModel, keyOf, toolsOfReviews } from "../create-model.ts";
-import { wantsColour, write } from "../output.ts";
+import { wantsColor, write } from "../output.ts";
 import { requireRipgrep, requireTempFolder, tryDataFolder } from "../require-workable.ts";
 import { useProxy } from "../use-proxy.ts";
 
@@ -59,7 +59,7 @@ const NAME_WIDTH = 13;
 const LEAD = 6;
 
 async function runDoctor(io: CommandIo): Promise<number> {
-  const style = createStyle(wantsColour(io.stdout), Math.min(io.stdout.columns || WIDEST, WIDEST));
+  const style = createStyle(wantsColor(io.stdout), Math.min(io.stdout.columns || WIDEST, WIDEST));
   const environment = inspectServerEnv();
   if (!concerns(environment, network)) useProxy(environment.env);
   let failed = false;
@@ -306,10 +306,10 @@ function oneOf(listed: readonly string[] | null, wrong: string): string {
   return `a model of this endpoint: ${near.join(", ")}${more}`;
 }
 
-type ModelledEnv = Env & { model: ModelEnv };
+type ModeledEnv = Env & { model: ModelEnv };
 
 /** @param variable the variable that names the model */
-async function check(env: ModelledEnv, variable: string, signal: AbortSignal): Promise<Diagnosis> {
+async function check(env: ModeledEnv, variable: string, signal: AbortSignal): Promise<Diagnosis> {
   const model = await createModel(env.model, env.pricesFile);
   const probe = await probeModel(model, signal, { tools: await toolsOfReviews() });
   if (probe.error instanceof ModelAbsent) {
@@ -355,7 +355,7 @@ const remedyFor = (best: string) =>
     : `Set HUNKWISE_PROTOCOL to auto or to ${best}.`;
 
 /** Stores the result, so that a repaired server is not treated as before. Creates no folder. */
-async function keep({ dataDir, model }: ModelledEnv, probe: ModelProbe): Promise<void> {
+async function keep({ dataDir, model }: ModeledEnv, probe: ModelProbe): Promise<void> {
   for (const folder of [dataDir, cacheFolder()]) {
     const there = folder === null ? null : await stat(folder).catch(() => null);
     if (there?.isDirectory()) await openKnownModels(folder).remember(keyOf(model), abilityOf(probe));

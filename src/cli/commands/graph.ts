@@ -16,7 +16,7 @@ import {
   wholeNumber,
 } from "../command.ts";
 import type { GraphStep } from "../local-graph.ts";
-import { wantsColour, write } from "../output.ts";
+import { wantsColor, write } from "../output.ts";
 import { createProgress } from "../progress.ts";
 
 const MAX_K = 25;
@@ -81,7 +81,7 @@ async function printGraph(query: string, values: OptionsOf<typeof declare>, io: 
   const answer = await opened.graph.query(query, k, io.signal);
   progress.end();
   if (values.format === "json") await write(io.stdout, `${escapeUnseen(JSON.stringify(answer, null, 2))}\n`);
-  else await write(io.stdout, await renderAnswer(answer, createStyle(wantsColour(io.stdout), PIPED_WIDTH)));
+  else await write(io.stdout, await renderAnswer(answer, createStyle(wantsColor(io.stdout), PIPED_WIDTH)));
   if (values.format === "pretty") await write(io.stderr, whatItTook(opened.graph.report, vectors));
   return answer.nodes.length > 0 ? exitCodes.clean : exitCodes.found;
 }

@@ -123,7 +123,7 @@ const description = [
   "Fix valid findings, and review again.",
 ].join(" ");
 
-/** One review at a time, because each may use the whole budget. After a cancelled one, the next call waits for the end of its processes. */
+/** One review at a time, because each may use the whole budget. After a canceled one, the next call waits for the end of its processes. */
 function createMcpReview(options: McpReviewOptions): McpReview {
   let running: { asked: AbortSignal; ended: Promise<unknown> } | null = null;
   return async (args, context) => {
@@ -195,7 +195,7 @@ async function answer(
   const result = withEdited({ ...reviewed, warnings }, range, config);
   const found = result.findings.map(({ finding }) => finding);
   const source = await loadSources(range.workspace, found);
-  const options = { range: range.names, source, colour: false, width: WIDEST };
+  const options = { range: range.names, source, color: false, width: WIDEST };
   const document: unknown = JSON.parse(await renderResult("json", result, options));
   return {
     content: [{ type: "text", text: await renderResult("pretty", result, options) }],
@@ -315,7 +315,7 @@ class WatchedTransport extends StdioServerTransport {
   #note(message: JSONRPCMessage): void {
     if (!("method" in message)) return;
     if ("id" in message && message.method !== LISTEN) this.#unanswered.add(message.id);
-    // A cancelled request gets no answer.
+    // A canceled request gets no answer.
     if (message.method === "notifications/cancelled") this.#unanswered.delete(message.params?.requestId);
   }
 

@@ -29,7 +29,7 @@ import {
   complaint,
   pipedWidth,
   requireWritable,
-  wantsColour,
+  wantsColor,
   widthsOf,
   write,
   writeOutput,
@@ -352,7 +352,7 @@ async function render(
   return renderResult(values.format, result, {
     range: range.names,
     source: await loadSources(range.workspace, found),
-    colour: !toFile && wantsColour(stdout),
+    color: !toFile && wantsColor(stdout),
     exit,
     category: values.category,
     ...(toFile ? { width: pipedWidth() } : widthsOf(stdout)),

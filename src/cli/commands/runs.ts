@@ -13,7 +13,7 @@ import { askedBy, taskName } from "../../server/queue/job.ts";
 import { type OpenRuns, openRuns, type RecordedEntry, type StoredRun } from "../../server/queue/runs.ts";
 import { lastReview, paidFor, summaryOf } from "../../server/records/run-summary.ts";
 import { type CommandContext, type CommandIo, explained, optionText, wholeNumber } from "../command.ts";
-import { programVersion, requireWritable, wantsColour, write, writePrivate } from "../output.ts";
+import { programVersion, requireWritable, wantsColor, write, writePrivate } from "../output.ts";
 import {
   entryLine,
   headerLine,
@@ -69,7 +69,7 @@ async function list(
   const rows = await redactStrings(await sources.list(filter), plainKeys);
   // A pipe has no width limit for a table.
   const width = stdout.columns || Number.POSITIVE_INFINITY;
-  const text = isJson ? asJson(rows) : renderRuns(rows, { colour: wantsColour(stdout), width });
+  const text = isJson ? asJson(rows) : renderRuns(rows, { color: wantsColor(stdout), width });
   await write(stdout, text);
 }
 
@@ -128,10 +128,10 @@ const tableColumns: readonly Column[] = [
 /** Runs as a table for people at a terminal. */
 export function renderRuns(
   rows: readonly RunRow[],
-  { colour, width }: { colour: boolean; width: number },
+  { color, width }: { color: boolean; width: number },
 ): string {
   if (rows.length === 0) return "No run is on record.\n";
-  const style = createStyle(colour, width);
+  const style = createStyle(color, width);
   const shown = tableColumns.filter(
     ({ isNumber, cell }) => !isNumber || rows.some((row) => cell(row) !== ""),
   );

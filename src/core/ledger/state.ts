@@ -52,7 +52,7 @@ export function mergedHashes(...lists: readonly (readonly string[])[]): string[]
 export const CarriedFinding = z.strictObject({
   finding: Finding,
   /**
-   * `listed` in the summary; `annotated` in the last head's check run; `unpublished`: found by a cancelled review and not verified;
+   * `listed` in the summary; `annotated` in the last head's check run; `unpublished`: found by a canceled review and not verified;
    * `dismissed` by its number.
    */
   standing: z.enum(["listed", "annotated", "unpublished", "dismissed"]),

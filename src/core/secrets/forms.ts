@@ -417,7 +417,7 @@ function bodyAt(text: string, start: number): { end: number; body: string } {
   }
 }
 
-/** Escapes of programs, terminals, XML and addresses: a token is recognised right after one. One in an address may be part of a password. */
+/** Escapes of programs, terminals, XML and addresses: a token is recognized right after one. One in an address may be part of a password. */
 const escapes =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
   /\\(?:[nrtbfve]|[0-7]{1,3}|x[\da-fA-F]{2}|u[\da-fA-F]{4}|u\{[\da-fA-F]{1,6}\})(?:\[[\d;]{0,10}m)?|\u001b\[[\d;]{0,10}m|&#(?:1[03]|x0?[ADad]);|%(?:20|0[ADad]|2[267]|3[A-Fa-f])/g;
@@ -425,7 +425,7 @@ const escapes =
 const unescaped = (written: string) =>
   written.replaceAll(escapes, (found) => (/^%[23][^0]/.test(found) ? "%=%" : " ".repeat(found.length)));
 
-/** Secrets that are recognisable by their form, or by the name to which they belong. Linear in the text's length. */
+/** Secrets that are recognizable by their form, or by the name to which they belong. Linear in the text's length. */
 export function secretFormsIn(written: string): FoundSecret[] {
   const text = unescaped(written);
   return [...issuedSecretsIn(text), ...assignedSecretsIn(text)];

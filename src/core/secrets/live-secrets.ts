@@ -23,7 +23,7 @@ const index = new NeedleIndex();
 let exactTexts: readonly string[] = [];
 let plainTexts: readonly string[] = [];
 
-/** Tokens live an hour and are many: the oldest are dropped, and are still recognised by their form. */
+/** Tokens live an hour and are many: the oldest are dropped, and are still recognized by their form. */
 const mostPassing = 100;
 const SHORTEST_SECRET = 8;
 

@@ -19,7 +19,7 @@ const SHORTEST_VALUE = SHORTEST_NEEDLE;
 const MOST_VALUES = 20_000;
 /** For short values with the same end. All of them are compared at each occurrence of that end, so more would slow the search. */
 const MOST_ALIKE = 32;
-/** A random value of this length is recognised by a part of it, because long lines are shown cut off. */
+/** A random value of this length is recognized by a part of it, because long lines are shown cut off. */
 const LONG = 24;
 const PART = 16;
 const token = /^[\w+/=.~-]+$/;

@@ -414,7 +414,7 @@ function encoded(bytes: Buffer): Written[] {
   ];
 }
 
-/** Inside a longer text a value has three spellings in base64. The first and last character of each may hold bits of the neighbours. */
+/** Inside a longer text a value has three spellings in base64. The first and last character of each may hold bits of the neighbors. */
 function base64Cores(bytes: Buffer): string[] {
   return [0, 1, 2].map((offset) => {
     const text = Buffer.concat([Buffer.alloc(offset), bytes])
@@ -435,7 +435,7 @@ export function exactSpellings(secret: string): string[] {
   return [...new Set([...texts, ...base64, ...inUrls, hex, hex.toUpperCase()])];
 }
 
-/** A secret of several lines is recognised by any of its unique lines: not the first and the last of a key. */
+/** A secret of several lines is recognized by any of its unique lines: not the first and the last of a key. */
 export function plainSpellings(secret: string): string[] {
   const [first, ...rest] = secret.trim().split("\n");
   const lines = rest.length > 2 ? rest.filter((line) => line.length >= 48) : [];

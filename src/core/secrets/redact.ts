@@ -4,7 +4,7 @@ import { type FoundSecret, secretFormsIn } from "./forms.ts";
 import { liveSecretsIn } from "./live-secrets.ts";
 import { type TextRange, valuesIn, withoutRanges } from "./ranges.ts";
 
-/** `text` without any secret that is registered or recognisable by its form. For lines, and as the last check before text leaves. */
+/** `text` without any secret that is registered or recognizable by its form. For lines, and as the last check before text leaves. */
 export function withoutSecrets(text: string): string {
   return withoutRanges(text, knownSecretsIn(text));
 }

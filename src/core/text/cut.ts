@@ -61,7 +61,7 @@ export function splitLines(text: string): string[] {
 const MAX_LINE = 2_000;
 
 /**
- * The first and last lines of a program's output within `maxBytes`, without colours: its end shows what failed, its beginning what was run.
+ * The first and last lines of a program's output within `maxBytes`, without colors: its end shows what failed, its beginning what was run.
  * @param sizeOf bytes that a line takes when it is shown
  */
 export function headAndTail(

@@ -202,7 +202,7 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
     try {
       return await unlessAborted(Promise.resolve(request(parameters)), signal);
     } catch (error) {
-      if (signal?.aborted) throw new AppError("aborted", `${call.name} was cancelled`);
+      if (signal?.aborted) throw new AppError("aborted", `${call.name} was canceled`);
       throw toAppError(error, call.name);
     }
   });

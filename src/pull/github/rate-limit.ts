@@ -7,7 +7,7 @@ import { AppError } from "../../core/errors.ts";
  * `@octokit/plugin-throttling` spaces writes, and waits and sends again after a limit; `@octokit/plugin-retry` repeats reads after a fault.
  * This module adds what they lack. test/pull/github/rate-limit.test.ts shows each point:
  *
- * - Limits that the throttling plugin does not recognise: 403 with `Retry-After` and other words, those of GraphQL on an enterprise
+ * - Limits that the throttling plugin does not recognize: 403 with `Retry-After` and other words, those of GraphQL on an enterprise
  *   server, and reset times if the clock here is wrong ("a limit that the throttling plugin alone does not obey").
  * - A hold: after a refusal the plugin goes on sending other requests, which prolongs a limit ("A limit holds every other call").
  * - Backoff if GitHub does not say how long: the plugin always waits one minute ("The wait without a given time doubles up to an hour").
@@ -202,7 +202,7 @@ export class InstallationLimits {
   }
 }
 
-/** The plugin recognises a limit by these words. Callers get the cause if the wait is too long: the job is parked. */
+/** The plugin recognizes a limit by these words. Callers get the cause if the wait is too long: the job is parked. */
 function limitError(waitMs: number): Error {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   const cause = new AppError(

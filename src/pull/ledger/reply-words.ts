@@ -82,7 +82,7 @@ export function dismisses(body: string): boolean {
 /** Whether a reply wants an answer: it contains a question or a request. Thanks and reports of what was done want none. */
 export function asks(body: string): boolean {
   return sentencesOf(readReply(body)).some(({ text, isQuestion }) => {
-    return isQuestion ? !acknowledgement.test(text) : question.test(text);
+    return isQuestion ? !acknowledgment.test(text) : question.test(text);
   });
 }
 
@@ -122,5 +122,5 @@ const question = new RegExp(
 );
 
 /** Asks for nothing in spite of its question mark: "Fixed, ok?" */
-const acknowledgement =
+const acknowledgment =
   /^(?:(?:fixed|done|changed|thanks|thank you|good catch|will do|ok|okay)\b[^?]*[ ,.]+)?(?:ok|okay|k|alright|all right|deal|fine|good|great|cool|nice|thanks|thank you|thx|passt|gut)$/;

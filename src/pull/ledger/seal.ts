@@ -13,7 +13,7 @@ const anyLine = /^\s*<!--\s*hunkwise:/i;
 /** The marker of a summary that remembers nothing: it can be edited, and silences nothing. */
 const forgetful = formatMarker({ kind: "summary", head: "", trigger: "", state: emptyState });
 
-/** Signs the markers in our texts, and recognises them again. `place` is where a text belongs, so that it counts nowhere else. */
+/** Signs the markers in our texts, and recognizes them again. `place` is where a text belongs, so that it counts nowhere else. */
 export interface Seal {
   /** The text with a MAC in its marker; a text without a marker is unchanged. */
   close(body: string, place: string): string;

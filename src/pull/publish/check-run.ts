@@ -284,7 +284,7 @@ export const baseOf = (run: OwnCheckRun): string | undefined => markOf(run)?.bas
 
 const reviewConclusions = new Set<Conclusion>(["success", "neutral", "failure"]);
 
-/** Whether this is a review's conclusion. A withheld, skipped, cancelled or failed review has none and may be repeated. */
+/** Whether this is a review's conclusion. A withheld, skipped, canceled or failed review has none and may be repeated. */
 export const isReview = (own: Own | null): boolean =>
   own !== null && reviewConclusions.has(own.conclusion) && !isNoReview(own.title);
 
@@ -304,7 +304,7 @@ export const reviewedAs = (pull: PullState, runs: readonly OwnCheckRun[]): Own |
 
 /**
  * The verdict of a pull request on this commit: its newest review for its base branch, else the worst of its other conclusions, except
- * cancelled ones: red stays red while the base branch is one that is not reviewed.
+ * canceled ones: red stays red while the base branch is one that is not reviewed.
  */
 function verdictOf(pull: PullState, runs: readonly Judged[]): Own | null {
   const review = reviewOf(pull, runs);

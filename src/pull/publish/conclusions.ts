@@ -173,7 +173,7 @@ export function failedConclusion(error: unknown, { open, policy }: Held = nothin
 }
 
 export function cancelledConclusion(reason: string): CheckRunUpdate {
-  return completed("cancelled", "Cancelled", asText(reason));
+  return completed("cancelled", "Canceled", asText(reason));
 }
 
 /** What no model judged never turns a check red. */

@@ -49,7 +49,7 @@ function cleanText(text: string, maxBytes: number): string {
   return leftOut;
 }
 
-/** Undefined if the secret is not within one value: an unrecognised text is better than a leak. */
+/** Undefined if the secret is not within one value: an unrecognized text is better than a leak. */
 function cleanMarker(marker: Marker): Marker | undefined {
   const text = JSON.stringify(marker, (_, value) =>
     typeof value === "string" ? withoutSecrets(value) : value,

@@ -110,11 +110,11 @@ async function publish(given: PublishOptions): Promise<PublishOutcome> {
   // A number of what the state has no room for would mean nothing.
   const state = fitState(nextState(result, found, existing.ledger, answered.answered), mostStateBytes);
   const input: SummaryInput = { ...found, ...account, notices, remembered: result.ledger && state };
-  const summarise = async (notices: readonly string[]) =>
+  const summarize = async (notices: readonly string[]) =>
     tryChannel("summary comment", () =>
       postSummary(api, renderSummaryComment({ ...input, notices }, context, { trigger, state })),
     );
-  const closing = await conclude(input, context, options, summarise);
+  const closing = await conclude(input, context, options, summarize);
   const { posted, annotated, listed, postedBefore } = found;
   return {
     kind: "published",
@@ -155,10 +155,10 @@ async function conclude(
   input: SummaryInput,
   context: PostContext,
   { result, check, checkPolicy }: PublishOptions,
-  summarise: (notices: readonly string[]) => Promise<string | undefined>,
+  summarize: (notices: readonly string[]) => Promise<string | undefined>,
 ): Promise<string[]> {
   const before = check.problem;
-  const closed = await summarise(noticesOf(input.notices, before));
+  const closed = await summarize(noticesOf(input.notices, before));
   // The check run shows the text that the summary would have had. Nothing remembers its numbers.
   const notPosted = () => ({ ...input, remembered: null, notices: noticesOf(input.notices, closed) });
   const text = closed === undefined ? "" : renderSummary(notPosted(), context);
@@ -170,7 +170,7 @@ async function conclude(
   if (check.problem !== undefined) {
     if (closed !== undefined) throw nowhere(input, closed, check.problem);
     // The check run was refused only now, after the summary was written without mentioning it.
-    if (check.problem !== before) await summarise(notices);
+    if (check.problem !== before) await summarize(notices);
   }
   return notices;
 }

@@ -14,7 +14,7 @@ import {
 import type { CheckAnnotation } from "../github/pull-request-api.ts";
 import { publicPlain } from "./public-text.ts";
 
-/** GitHub accepts 64 KB, and does not document its behaviour at that limit. */
+/** GitHub accepts 64 KB, and does not document its behavior at that limit. */
 const mostBytes = 60_000;
 const mostTitleBytes = 250;
 const mostNoteBytes = 400;

@@ -81,7 +81,7 @@ function agentBlock(finding: Finding, spot: Spot, maxBytes: number, isTestShown:
 /** A marker contains complete names and paths or none: shortened ones would match nothing. */
 const mostMarked = { files: 5, characters: 200 };
 
-/** The marker that later reviews recognise the finding by. */
+/** The marker that later reviews recognize the finding by. */
 function markerOf(finding: Finding, { headSha, trigger }: CommentContext): string {
   const { id, severity, category, symbol, quote, source, rule, path, evidence } = finding;
   const isShort = (name: string) => name.length <= mostMarked.characters;

@@ -10,7 +10,7 @@ import { type Seal, withoutMarkers } from "../ledger/seal.ts";
 import { publicPlain, sealedText } from "./public-text.ts";
 
 /*
- * GitHub for a token whose bot other programs use too. What we wrote is recognised by the seal of its marker, never by its author alone.
+ * GitHub for a token whose bot other programs use too. What we wrote is recognized by the seal of its marker, never by its author alone.
  */
 
 export function sealedRepository<Api extends RepositoryApi>(api: Api, seal: Seal, repository: number): Api {

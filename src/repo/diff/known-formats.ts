@@ -9,7 +9,7 @@ import { crc32, inflateSync } from "node:zlib";
 export function isWholeImage(path: string, bytes: Uint8Array): boolean {
   const read = readers.get(/\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? "");
   if (read === undefined || bytes.length > 20e6) return false;
-  // Even a small picture may have a colour profile, a preview and an editor's history.
+  // Even a small picture may have a color profile, a preview and an editor's history.
   const most = Math.min(256 * 1024, Math.max(64 * 1024, bytes.length / 2));
   try {
     const input = inputOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
@@ -83,11 +83,11 @@ function png(input: Input, mostInflated = 64 * 2 ** 20): void {
   const header = input.take(17);
   need(header.toString("latin1", 0, 4) === "IHDR" && input.big(4) === crc32(header));
   const [width, height] = [header.readUInt32BE(4), header.readUInt32BE(8)];
-  const [depth = 0, colour = 0, compression, filtering, interlacing] = header.subarray(12);
-  const samples = [1, 0, 3, 1, 2, 0, 4][colour] ?? 0;
+  const [depth = 0, color = 0, compression, filtering, interlacing] = header.subarray(12);
+  const samples = [1, 0, 3, 1, 2, 0, 4][color] ?? 0;
   need(width > 0 && height > 0 && samples > 0 && [1, 2, 4, 8, 16].includes(depth));
-  // Only grey and indexed pixels are smaller than a byte, and an index is at most a byte.
-  need((samples === 1 || depth >= 8) && (colour !== 3 || depth <= 8));
+  // Only gray and indexed pixels are smaller than a byte, and an index is at most a byte.
+  need((samples === 1 || depth >= 8) && (color !== 3 || depth <= 8));
   need(compression === 0 && filtering === 0 && (interlacing === 0 || interlacing === 1));
   const rows = (interlacing === 1 ? adam7 : ["0011"]).map((pass) => {
     const [x, y, across, down] = [...pass].map(Number) as [number, number, number, number];
@@ -163,13 +163,13 @@ function jpegMarker(input: Input, isInScan: boolean): number {
 
 /** https://www.w3.org/Graphics/GIF/spec-gif89a.txt */
 function gif(input: Input): void {
-  const skipColours = (flags: number) => input.advance(flags & 0x80 ? 6 << (flags & 7) : 0);
+  const skipColors = (flags: number) => input.advance(flags & 0x80 ? 6 << (flags & 7) : 0);
   need(/^GIF8[79]a$/.test(input.text(6)));
-  skipColours(input.take(7).readUInt8(4));
+  skipColors(input.take(7).readUInt8(4));
   let pictures = 0;
   for (let kind = input.big(1); kind !== 0x3b; kind = input.big(1)) {
     if (kind === 0x2c) {
-      skipColours(input.take(9).readUInt8(8));
+      skipColors(input.take(9).readUInt8(8));
       const bits = input.big(1);
       need(bits >= 2 && bits <= 8 && skipBlocks(input) > 0);
       pictures++;
@@ -235,7 +235,7 @@ function ico(input: Input): void {
   }
 }
 
-/** The header gives the double height: after the colours, there may be a mask with one bit a pixel, or two (favicon.io). */
+/** The header gives the double height: after the colors, there may be a mask with one bit a pixel, or two (favicon.io). */
 function bitmap(input: Input): void {
   need(input.little(4) === 40);
   const [width, height] = [input.little(4), input.little(4) >>> 1];
@@ -243,11 +243,11 @@ function bitmap(input: Input): void {
   const bits = input.little(2);
   need([1, 4, 8, 16, 24, 32].includes(bits) && input.little(4) === 0);
   input.advance(12);
-  const colours = input.little(4) || (bits <= 8 ? 2 ** bits : 0);
-  input.advance(4 + 4 * colours);
+  const colors = input.little(4) || (bits <= 8 ? 2 ** bits : 0);
+  input.advance(4 + 4 * colors);
   const bytesOf = (bitsInPixel: number) => 4 * Math.ceil((width * bitsInPixel) / 32) * height;
   input.advance(bytesOf(bits));
-  need(colours <= 256 && [0, bytesOf(1), (width * height) / 4].includes(input.left()));
+  need(colors <= 256 && [0, bytesOf(1), (width * height) / 4].includes(input.left()));
   input.advance(input.left());
 }
 

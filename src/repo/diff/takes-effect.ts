@@ -4,7 +4,7 @@ import { posix } from "node:path";
 
 const APPROVAL = "it decides who must approve changes";
 const GITHUB = "it configures the repository on GitHub";
-const GIT = "it changes the behaviour of git";
+const GIT = "it changes the behavior of git";
 const CI = "it decides what runs in CI, with the rights of the repository";
 const HOOKS = "git runs what it names";
 const SOURCES = "it decides where packages come from, and what they may run";

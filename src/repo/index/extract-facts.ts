@@ -93,7 +93,7 @@ function textOf({ kind, docStart, start, end, signatureEnd }: Definition, lines:
 
 const documentExtensions: ReadonlySet<string> = new Set(["md", "mdx", "markdown", "rst", "adoc", "txt"]);
 
-/** Whether a file is prose. Licences and package lists say nothing about the code. */
+/** Whether a file is prose. Licenses and package lists say nothing about the code. */
 function isDocument(path: string): boolean {
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
   return (

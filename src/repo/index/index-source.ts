@@ -188,4 +188,4 @@ class ExtractThread {
   }
 }
 
-const stopped = () => new AppError("aborted", "Indexing was cancelled");
+const stopped = () => new AppError("aborted", "Indexing was canceled");

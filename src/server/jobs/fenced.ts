@@ -103,7 +103,7 @@ function noting(github: GitHubAccess, checks: CreatedCheck[]): GitHubAccess {
   };
 }
 
-/** A cancelled request may still take effect after that long. */
+/** A canceled request may still take effect after that long. */
 const looksAfterMs = [1_000, 4_000];
 /** Longer than the cleanup takes; a worker that is about to stop does not wait for it. */
 const patienceMs = 120_000;

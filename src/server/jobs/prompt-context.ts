@@ -93,7 +93,7 @@ function finishedUnits(recorded: readonly TrajectoryEntry[], head: string): Unit
 /**
  * - A hash occurs as often as its content was read in one change.
  * - Counts add up over the parts of one head; content that another head or an earlier review read is the same content again.
- * - A cancelled review read code that may fix earlier findings without checking them, so their files are due.
+ * - A canceled review read code that may fix earlier findings without checking them, so their files are due.
  * - Unread content beside a part is included, so that its removal is noticed.
  */
 function joined(before: Reviewed | null, units: readonly UnitEntry[]): Reviewed | null {

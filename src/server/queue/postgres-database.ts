@@ -107,7 +107,7 @@ function openPool(url: string): pg.Pool {
 function connectTo(url: string): Database {
   const pool = openPool(url);
   const location = locationOf(url);
-  /** Serialises the transactions of this process, so that waiting ones need no connection. */
+  /** Serializes the transactions of this process, so that waiting ones need no connection. */
   let line: Promise<unknown> = Promise.resolve();
 
   async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

@@ -119,7 +119,7 @@ function requireKnown(version: number): void {
 }
 
 /**
- * Serialises all statements of this process, on any connection. Two transactions on one connection would be one; on two connections of one file
+ * Serializes all statements of this process, on any connection. Two transactions on one connection would be one; on two connections of one file
  * the second would block the whole process, including the first, until SQLite gives up.
  */
 let line: Promise<unknown> = Promise.resolve();

@@ -236,7 +236,7 @@ function keyOf(
 type RepairCheck = NonNullable<Repair["check"]>;
 
 /** How a repair was judged; null while it was not. */
-interface Judgement {
+interface Judgment {
   check: RepairCheck | null;
   /** The result of the finding's own test; null if it has none. */
   test: RepairTest | null;
@@ -285,7 +285,7 @@ interface FinishedFix {
   report: FixReport;
   edits: readonly Edit[];
   tried: TriedOut;
-  judgements: Map<string, Judgement>;
+  judgments: Map<string, Judgment>;
   rounds: number;
 }
 
@@ -320,7 +320,7 @@ function createFinish(options: FinishOptions): FixPort & { last(): FinishedFix |
    * that does not know who edited it. Certain findings are verified by their analyzer. Where the finding's own test fails, nobody needs to
    * look. Each round has loops of its own.
    */
-  async function judge({ edits, judgements, rounds: round }: FinishedFix, claimed: readonly NamedTarget[]) {
+  async function judge({ edits, judgments, rounds: round }: FinishedFix, claimed: readonly NamedTarget[]) {
     const { workspace, diffs, signal } = run.deps;
     const change = { files: await diffs.files(), anchorFile: createAnchorFiles(workspace, diffs) };
     const now: FixRun = { ...run, change };
@@ -341,14 +341,14 @@ function createFinish(options: FinishOptions): FixPort & { last(): FinishedFix |
       return { state, reason };
     };
     for (const { name, target } of claimed)
-      judgements.set(name, { check: null, test: target.test ? await testIt(target.test) : null });
+      judgments.set(name, { check: null, test: target.test ? await testIt(target.test) : null });
     for (const one of claimed) {
-      const test = judgements.get(one.name)?.test ?? null;
+      const test = judgments.get(one.name)?.test ?? null;
       const check: RepairCheck =
         test?.state === "fails"
           ? { state: "present", reason: `Its test fails: ${test.reason}` }
           : await verify(one);
-      judgements.set(one.name, { check, test });
+      judgments.set(one.name, { check, test });
     }
   }
 
@@ -361,13 +361,13 @@ function createFinish(options: FinishOptions): FixPort & { last(): FinishedFix |
       const edits = await files.edits();
       const repaired = new Set(report.repairs.flatMap((one) => (one.repaired ? [one.finding] : [])));
       const claimed = targets.filter(({ name }) => repaired.has(name));
-      const known = last && isJudged(last, edits, claimed) ? last.judgements : undefined;
-      const judgements = known ?? new Map<string, Judgement>();
+      const known = last && isJudged(last, edits, claimed) ? last.judgments : undefined;
+      const judgments = known ?? new Map<string, Judgment>();
       // Kept before verification, so that the edits survive if the time is up during it.
-      last = { report, edits, tried: await tried.now(), judgements, rounds: round };
+      last = { report, edits, tried: await tried.now(), judgments, rounds: round };
       if (!known) await judge(last, claimed);
       const wrong = claimed.flatMap(({ name }) => {
-        const check = judgements.get(name)?.check;
+        const check = judgments.get(name)?.check;
         return check?.state === "present" ? [`${name}: ${check.reason}`] : [];
       });
       return wrong.length === 0 || round >= ROUNDS ? { ok: true } : { ok: false, reason: sentBack(wrong) };
@@ -377,7 +377,7 @@ function createFinish(options: FinishOptions): FixPort & { last(): FinishedFix |
 
 /** Whether the same files and repairs were judged before: asked again, a model may say something else. */
 const isJudged = (last: FinishedFix, edits: readonly Edit[], claimed: readonly NamedTarget[]) =>
-  stateOf(last.edits) === stateOf(edits) && claimed.every(({ name }) => last.judgements.get(name)?.check);
+  stateOf(last.edits) === stateOf(edits) && claimed.every(({ name }) => last.judgments.get(name)?.check);
 
 const sentBack = (wrong: readonly string[]) =>
   [
@@ -523,7 +523,7 @@ function scopeOf({ change: { files }, deps }: FixRun, targets: readonly NamedTar
 function repairOf({ name, target }: NamedTarget, finished: FinishedFix | null): Repair {
   const { repaired = false, note = "" } =
     finished?.report.repairs.find(({ finding }) => finding === name) ?? {};
-  const { check = null, test = null } = (repaired && finished?.judgements.get(name)) || {};
+  const { check = null, test = null } = (repaired && finished?.judgments.get(name)) || {};
   return {
     id: target.id,
     repaired,

@@ -11,7 +11,7 @@ import { runLoop, workResult } from "../loop/run-loop.ts";
 import { publicModelError, type StopReason, whyNoResult, worstStop } from "../shapes/review-result.ts";
 import { askIntent, type ProveRun, proveMessages } from "./messages.ts";
 import { type ChangedCode, type ChangedFileText, findChangedCode } from "./proof/changed-code.ts";
-import { type Claimed, type Judgement, judge, RUNS, revisionsOf, type TestRuns } from "./proof/judge.ts";
+import { type Claimed, type Judgment, judge, RUNS, revisionsOf, type TestRuns } from "./proof/judge.ts";
 import type { ProveInput, ProveResult, ProveTarget } from "./prove-input.ts";
 
 export interface ReplacedFile {
@@ -213,16 +213,16 @@ async function proofOf(
     const word = JUDGING.exec(`${report.before} ${report.now}`)?.[0];
     if (word) return { ok: false, reason: `\`before\` and \`now\` say only what happens, not '${word}'` };
     attempts += 1;
-    const { judgement, runs } = await judgeRuns(outcome, last, signal);
-    if (judgement.ok) {
-      const { frames = [] } = judgement.failure ?? {};
+    const { judgment, runs } = await judgeRuns(outcome, last, signal);
+    if (judgment.ok) {
+      const { frames = [] } = judgment.failure ?? {};
       const output = (runs.head ?? []).map(({ stdout, stderr }) => `${stdout}\n${stderr}`).join("\n");
       isOnPurpose = changed.isThrownOnPurpose({ frames, output });
-      decided = shown(outcome, report, runs, judgement, last);
+      decided = shown(outcome, report, runs, judgment, last);
       return { ok: true };
     }
-    decided = notShown(`the test does not show it: ${judgement.reason}`);
-    return attempts >= ATTEMPTS ? { ok: true } : { ok: false, reason: judgement.reason };
+    decided = notShown(`the test does not show it: ${judgment.reason}`);
+    return attempts >= ATTEMPTS ? { ok: true } : { ok: false, reason: judgment.reason };
   }
 
   async function judgeRuns(claimed: Claimed, last: LastTest, signal: AbortSignal) {
@@ -239,14 +239,14 @@ async function proofOf(
     };
     const executed = (runs.head ?? []).flatMap((end) => end.executed ?? []);
     const code = { changed, leading: await changed.leadingTo(executed, read) };
-    return { runs, judgement: judge(claimed, last.test, runs, code) };
+    return { runs, judgment: judge(claimed, last.test, runs, code) };
   }
 
   function shown(
     kind: Claimed,
     { before, now }: ProofReport,
     runs: TestRuns,
-    { failure }: Extract<Judgement, { ok: true }>,
+    { failure }: Extract<Judgment, { ok: true }>,
     last: LastTest,
   ): Proof {
     return {

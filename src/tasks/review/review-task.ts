@@ -56,7 +56,7 @@ const noSuggestion = "The suggestion for these lines was removed because it cont
 
 /**
  * A redacted suggestion must not be committed by a click, so it is removed. A redacted quote is removed too: the hash by which later reviews
- * recognise the line would help to guess the secret.
+ * recognize the line would help to guess the secret.
  */
 function withoutHalves(clean: Finding, written: Finding): Finding {
   const isCut = clean.suggestion !== written.suggestion;

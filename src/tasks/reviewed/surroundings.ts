@@ -244,7 +244,7 @@ function createPlaces(text: string, { source }: ParsedText, tree: NonNullable<Pa
       return aroundBody.get(body);
     },
     beside({ at, added }) {
-      // The neighbouring lines count as touched.
+      // The neighboring lines count as touched.
       const first = Math.max(0, endedBefore(at) - 1);
       const last = Math.min(
         groups.length - 1,

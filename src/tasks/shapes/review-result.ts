@@ -290,7 +290,7 @@ export function unplacedTexts({ unplaced: { texts, total } }: Pick<ReviewResult,
 export const unplacedLines = (result: Pick<ReviewResult, "unplaced">): string[] =>
   unplacedTexts(result).map((text) => `reported by the model, and not placed: ${text}`);
 
-/** Rule matches that the model should have judged and did not. What other tools report may stay without a judgement. */
+/** Rule matches that the model should have judged and did not. What other tools report may stay without a judgment. */
 export function notJudged({ findings }: Pick<ReviewResult, "findings">): Finding[] {
   return findings
     .map(({ finding }) => finding)

@@ -376,7 +376,7 @@ describe("errors of an endpoint", () => {
     );
   });
 
-  it("An unknown model is recognised in the words of each provider", async () => {
+  it("An unknown model is recognized in the words of each provider", async () => {
     const words: [number, string][] = [
       [404, "The API deployment for this resource does not exist."],
       [400, "gpt-99 is not a valid model ID"],
@@ -459,7 +459,7 @@ describe("errors of an endpoint", () => {
   it.each([
     ["context_length_exceeded", "This model's maximum context length is 8192 tokens."],
     [null, "prompt is too long: 210000 tokens > 200000 maximum"],
-  ])("A conversation that is too long is recognised by its code or words (%s)", async (code, message) => {
+  ])("A conversation that is too long is recognized by its code or words (%s)", async (code, message) => {
     await using set = await setUp([{ fault: "status", status: 400, body: { error: { code, message } } }]);
 
     const error = await failure(set.model.respond(ask(), never));

@@ -92,7 +92,7 @@ describe("a person's own prices", () => {
     ["not JSON", "{", /not JSON/],
     ["a list", "[]", /cannot be read/],
     ["a negative price", '{"m": {"prompt": -1, "completion": 1}}', /m\.prompt/],
-    ["a misspelt key", '{"m": {"promt": 1, "completion": 1}}', /promt/],
+    ["a misspelled key", '{"m": {"promt": 1, "completion": 1}}', /promt/],
   ])("A person's own prices that are %s name what is wrong in one line", (_, json, expected) => {
     expect(() => readPrices(json)).toThrow(expected);
     expect(() => readPrices(json)).not.toThrow(/\n/);

@@ -365,8 +365,8 @@ describe("a model that gets nowhere", () => {
   });
 
   it("A model that gets nowhere is warned at the second same call and stopped at the third", async () => {
-    const spelt = ['{"path":"a"}', '{ "path" : "a" }', '{"path":"\\u0061"}'];
-    const run = await runLoop((_, n) => calls(["look", spelt[n % 3] ?? ""]));
+    const spelled = ['{"path":"a"}', '{ "path" : "a" }', '{"path":"\\u0061"}'];
+    const run = await runLoop((_, n) => calls(["look", spelled[n % 3] ?? ""]));
 
     expect(run.result).toMatchObject({ stopReason: "repeated_calls", turns: 3 });
     expect(run.executed).toEqual(["look a", "look a"]);

@@ -64,7 +64,7 @@ describe("resolveFile", () => {
     ["control characters of the name", "odd\tname\n.txt", "odd\tname\n.txt"],
     ["a name as renderings quote it", '"odd\\tname\\n.txt"', "odd\tname\n.txt"],
     ["a name as renderings escape it", "zero\\u{200B}width.txt", "zero\u200Bwidth.txt"],
-    ["a name in another Unicode normalisation", "caf\u00E9.txt", "cafe\u0301.txt"],
+    ["a name in another Unicode normalization", "caf\u00E9.txt", "cafe\u0301.txt"],
     ["a folder whose name begins like .git", "plain/.github/x.yml", "plain/.github/x.yml"],
   ])("resolveFile accepts %s", async (_, given, path) => expect((await file(given)).path).toBe(path));
 
@@ -90,7 +90,7 @@ describe("resolveFile", () => {
     ["nothing", "", /the path is empty/],
     ["blanks", "  ", /the path is empty/],
     ["an absolute path elsewhere", "/etc/passwd", /outside the repository/],
-    ["a neighbour of the checkout", "ROOT-other/x", /outside the repository/],
+    ["a neighbor of the checkout", "ROOT-other/x", /outside the repository/],
     ["a way up", "../secret", /holds '\.\.'/],
     ["a way up and down", "src/../src/parser.ts", /holds '\.\.'/],
     ["a way up behind the root", "ROOT/../x", /holds '\.\.'/],

@@ -86,7 +86,7 @@ describe("run_command", () => {
     expect(asked[1]).toEqual({ command: "npm test --", folder: ".", timeoutMs: 120_000, env: {} });
   });
 
-  it("run_command shows both outputs, without colours, and what was changed", async () => {
+  it("run_command shows both outputs, without colors, and what was changed", async () => {
     const { run } = toolThatEnds({
       ...{ stdout: "\u001b[31mred\u001b[0m\r\n", stderr: "oh\n", exitCode: 2 },
       ...{ changed: ["a.ts", "b.ts"], notes: ["1 link was left."] },

@@ -11,7 +11,7 @@ export function secretPaths({
   server,
   beside,
   fetching,
-  neighbour,
+  neighbor,
 }: Places): string[] {
   const processes = ["self", "thread-self", "1", String(server), String(beside)];
   return [
@@ -38,16 +38,16 @@ export function secretPaths({
     keyFile,
     dataFolder,
     ...["queue.db", "queue.db-wal", "app.json", "tokens.json"].map((file) => `${dataFolder}/${file}`),
-    neighbour.checkout,
-    `${neighbour.checkout}/neighbour/accounts.txt`,
-    `${neighbour.mirror}/config`,
-    `${neighbour.mirror}/packed-refs`,
+    neighbor.checkout,
+    `${neighbor.checkout}/neighbor/accounts.txt`,
+    `${neighbor.mirror}/config`,
+    `${neighbor.mirror}/packed-refs`,
     `file://${keyFile}`,
   ];
 }
 
 /** Paths that leave a folder or enter `.git`, in every spelling that some program accepts. */
-export function trickPaths({ keyFile, dataFolder, neighbour }: Places): string[] {
+export function trickPaths({ keyFile, dataFolder, neighbor }: Places): string[] {
   const up = "../".repeat(12);
   const target = keyFile.slice(1);
   const encoded = (step: string) => `${step.repeat(12)}${target}`;
@@ -63,8 +63,8 @@ export function trickPaths({ keyFile, dataFolder, neighbour }: Places): string[]
     `....//....//${target}`,
     `..;/..;/${target}`,
     `.. /.. /${target}`,
-    `../0/../1/neighbour/accounts.txt`,
-    `../../${basename(dirname(neighbour.checkout))}/${basename(neighbour.checkout)}/neighbour/accounts.txt`,
+    `../0/../1/neighbor/accounts.txt`,
+    `../../${basename(dirname(neighbor.checkout))}/${basename(neighbor.checkout)}/neighbor/accounts.txt`,
     ...["%2e%2e/", "%2e%2e%2f", "..%2f", "..%252f", "%c0%ae%c0%ae/", "..%c0%af", "..\\", "..%5c"].map(
       encoded,
     ),
@@ -125,8 +125,8 @@ export const linkPaths: readonly string[] = [
   "links/to-home",
   "links/to-home/.ssh/id_rsa",
   "links/to-database",
-  "links/to-neighbour",
-  "links/to-neighbour/neighbour/accounts.txt",
+  "links/to-neighbor",
+  "links/to-neighbor/neighbor/accounts.txt",
   "links/to-folder-above",
   "links/to-folder-above/queue.db",
   "links/chain",

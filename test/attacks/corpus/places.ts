@@ -10,7 +10,7 @@ export interface Places {
   /** Process id of a git that fetches for the server, with a token in its environment. */
   fetching: number;
   /** Checkout and mirror of another repository that is under review. */
-  neighbour: { checkout: string; mirror: string };
+  neighbor: { checkout: string; mirror: string };
   /** A program that leaves a file in `sentinels` if it runs; that folder must stay empty. */
   program: string;
   sentinels: string;

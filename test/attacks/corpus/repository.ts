@@ -4,14 +4,14 @@ import type { Places } from "./places.ts";
 const link = (target: string): Content => ({ mode: "120000", data: target });
 
 /** Links to every secret, by the names in `linkPaths`. */
-export function linksOf({ keyFile, home, dataFolder, neighbour }: Places): Record<string, Content> {
+export function linksOf({ keyFile, home, dataFolder, neighbor }: Places): Record<string, Content> {
   return {
     "links/to-key": link(keyFile),
     "links/to-environment": link("/proc/self/environ"),
     "links/to-root": link("/"),
     "links/to-home": link(home),
     "links/to-database": link(`${dataFolder}/queue.db`),
-    "links/to-neighbour": link(neighbour.checkout),
+    "links/to-neighbor": link(neighbor.checkout),
     "links/to-folder-above": link("../../../../../.."),
     "links/chain": link("to-root"),
     "links/circle": link("circle"),

@@ -12,10 +12,10 @@ const fork = {
 const pull = { author: "mallory", headSha: head, source: fork };
 const people: Record<string, Permission> = { mallory: "read", ann: "write", root: "admin", trudy: "read" };
 const api = { permissionOf: async (login: string) => people[login] ?? "none" };
-const opened = { name: "pull_request_target", labelled: null };
-const labelled = (by: string, label = "hunkwise", at = head) => ({
+const opened = { name: "pull_request_target", labeled: null };
+const labeled = (by: string, label = "hunkwise", at = head) => ({
   ...opened,
-  labelled: { label, by, head: at },
+  labeled: { label, by, head: at },
 });
 
 const isOpen = async (
@@ -37,19 +37,19 @@ describe("The gate of the Action", () => {
   });
 
   it("The gate opens with a label for the head that it was added to", async () => {
-    expect(await isOpen(labelled("ann"))).toBe(true);
-    expect(await isOpen(labelled("ann", "HunkWise"))).toBe(true);
-    expect(await isOpen(labelled("ann"), { headSha: "b".repeat(40) })).toBe(false);
+    expect(await isOpen(labeled("ann"))).toBe(true);
+    expect(await isOpen(labeled("ann", "HunkWise"))).toBe(true);
+    expect(await isOpen(labeled("ann"), { headSha: "b".repeat(40) })).toBe(false);
   });
 
   it("The gate opens for no other label, and for nobody who may only label", async () => {
-    expect(await isOpen(labelled("ann", "bug"))).toBe(false);
-    expect(await isOpen(labelled("trudy"))).toBe(false);
-    expect(await isOpen(labelled("mallory"))).toBe(false);
+    expect(await isOpen(labeled("ann", "bug"))).toBe(false);
+    expect(await isOpen(labeled("trudy"))).toBe(false);
+    expect(await isOpen(labeled("mallory"))).toBe(false);
   });
 
   it("The gate names the head that the label was for, and none for others", async () => {
-    expect(await admission(labelled("ann"), inputs, pull, api)).toEqual({ admitted: true, head });
+    expect(await admission(labeled("ann"), inputs, pull, api)).toEqual({ admitted: true, head });
     expect(await admission(opened, inputs, { ...pull, author: "ann" }, api)).toEqual({
       admitted: true,
       head: null,

@@ -151,7 +151,7 @@ describe("`hunkwise mcp` under hostile input", () => {
     expect(await server.ended).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("The server waits at its end for no cancelled call", async () => {
+  it("The server waits at its end for no canceled call", async () => {
     await greeted();
     server.say(call("taken back", "review", { offline: true }));
     server.say({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "taken back" } });

@@ -84,7 +84,7 @@ describe("A review with a model over MCP", () => {
     expect(readdirSync(join(data.path, "runs"))).toHaveLength(1);
   });
 
-  it("A cancelled review ends its requests to the model, and nothing goes on", async () => {
+  it("A canceled review ends its requests to the model, and nothing goes on", async () => {
     const before = below(server.pid);
     const controller = new AbortController();
     const running = review(controller.signal);

@@ -53,7 +53,7 @@ describe("An offline review from the command line", () => {
     expect(run.stdout).not.toContain("not read:");
   });
 
-  it("A review prints its progress on stderr, in plain lines without colours", () => {
+  it("A review prints its progress on stderr, in plain lines without colors", () => {
     expect(run.stderr).toMatch(/^\d:\d\d · reading the change$/m);
     expect(run.stderr).toMatch(/running the analyzers/);
     expect(run.stdout + run.stderr).not.toContain(escapeCharacter);
@@ -158,7 +158,7 @@ describe("The formats of a review", () => {
     expect(await widest({})).toBeGreaterThan(40);
   });
 
-  it("A review uses colours if they are forced, also through a pipe", async () => {
+  it("A review uses colors if they are forced, also through a pipe", async () => {
     const { stdout } = await runCli(
       ["review", "--repo", faulty.dir, "--base", "main", "--format", "pretty"],
       {

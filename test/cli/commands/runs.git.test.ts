@@ -172,7 +172,7 @@ describe("The table of runs", () => {
       tokens: 1_234_567,
     });
     for (const width of [80, 120]) {
-      const lines = renderRuns([row(), long], { colour: false, width }).trimEnd().split("\n");
+      const lines = renderRuns([row(), long], { color: false, width }).trimEnd().split("\n");
       expect(lines.filter((line) => columns(line) > width)).toEqual([]);
       expect(lines[2]).toMatch(/ review {2}superseded {2}1,234,567 {2}octo.*…$/);
       expect(new Set(lines.slice(1).map((line) => line.indexOf("  review  "))).size).toBe(1);
@@ -180,7 +180,7 @@ describe("The table of runs", () => {
   });
 
   it("The table shows no hostile name as it is", () => {
-    const text = renderRuns([row({ range: "main...\u001b[2Jx\u202e" })], { colour: false, width: 120 });
+    const text = renderRuns([row({ range: "main...\u001b[2Jx\u202e" })], { color: false, width: 120 });
     expect(text).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
   });
 });

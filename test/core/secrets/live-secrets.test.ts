@@ -89,7 +89,7 @@ function expectGone(before: string, hidden: string, after: string): void {
   // Twice as many hex digits as characters: less than twelve of these are no part of the promise.
   const leak = windows(bare(hidden), 24).find((window) => left.includes(window));
   expect(leak).toBeUndefined();
-  // The neighbours may agree with the secret by a character or two.
+  // The neighbors may agree with the secret by a character or two.
   expect(clean.startsWith(before.slice(0, -8))).toBe(true);
   expect(clean.endsWith(after.slice(8))).toBe(true);
 }

@@ -58,7 +58,7 @@ describe("headAndTail", () => {
   const plain = (line: string) => line.length;
   const lines = Array.from({ length: 100 }, (_, at) => `line ${String(at).padStart(3, "0")}`);
 
-  it("headAndTail returns the output up to the limit, without colours and the ends of its lines", () => {
+  it("headAndTail returns the output up to the limit, without colors and the ends of its lines", () => {
     const output = "\u001b[31ma\u001b[0m\r\nb\r\nc\n\n\n";
     // Each line takes a line end more.
     expect(headAndTail(output, 6, plain)).toEqual({ text: "a\nb\nc", truncated: false });

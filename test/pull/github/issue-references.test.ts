@@ -37,7 +37,7 @@ describe("Issues that a description names", () => {
     ["another host's", "https://github.example.com/octo/shop.js/issues/12"],
     ["a repository's of a longer name", "https://github.com/octo/shop.jsx/issues/12"],
     ["a dot that is any character", "https://github.com/octo/shopxjs/issues/12 octo/shopxjs#12"],
-    ["a colour or an anchor", "#12ab, color:#123456f, https://example.com/page#12 https://example.com/#12"],
+    ["a color or an anchor", "#12ab, color:#123456f, https://example.com/page#12 https://example.com/#12"],
     ["a character by its code", "&#12;"],
     ["a number that no issue has", "#0 #12345678901"],
     ["a code span's", "`#12` and ``fixes ` #12``"],

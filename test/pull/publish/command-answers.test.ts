@@ -15,7 +15,7 @@ const answer = (text: string, url: string | null = null) =>
   renderAnswer(modelAnswer({ model: "gpt" }, text, head), { id: 9, url });
 
 describe("An answer", () => {
-  it("An answer is recognised by the comment that it answers", () => {
+  it("An answer is recognized by the comment that it answers", () => {
     expect(parseMarker(answer("Yes."))).toEqual({ kind: "answer", comment: 9 });
   });
 

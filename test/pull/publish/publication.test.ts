@@ -135,7 +135,7 @@ describe("Every finding of a review", () => {
     );
   });
 
-  it("A finding is recognised by its marker in every comment and annotation", async () => {
+  it("A finding is recognized by its marker in every comment and annotation", async () => {
     const github = new MemoryGitHub();
     github.faults.push({ call: "createReview", error: refusal("github_forbidden") });
     const findings: PlacedFinding[] = [

@@ -65,7 +65,7 @@ describe("A finding that an earlier comment reports", () => {
     });
   });
 
-  it("A finding is recognised by its exact place if another review posted it meanwhile", async () => {
+  it("A finding is recognized by its exact place if another review posted it meanwhile", async () => {
     const github = await withOne();
     expect(await again(github, many(1))).toMatchObject({ posted: 0, postedBefore: 1 });
     const files = new MemoryGitHub();

@@ -40,7 +40,7 @@ describe("The comment of a finding", () => {
     );
   });
 
-  it("A comment has the marker by which a later review recognises the finding", () => {
+  it("A comment has the marker by which a later review recognizes the finding", () => {
     const evidence = [
       ...["src/cart.ts", "src/a.ts", "src/a.ts", "deep/".repeat(50), "1", "2", "3", "4", "5"].map((path) => {
         return { path, start_line: 1, end_line: 2, note: "" };
@@ -371,14 +371,14 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
     expect(text).not.toContain("字");
   });
 
-  it("A comment shows an output without colours and cursor movements, and other hidden characters", () => {
+  it("A comment shows an output without colors and cursor movements, and other hidden characters", () => {
     const runs = [
       { on: "head" as const, exit_code: 1, output: "\u001b[31mred\u001b[0m\u202e\r\n::error::x" },
     ];
     expect(line({ proof: sampleProof({ runs }) })).toContain("```text\nred\\u{202E}\n::error::x\n```");
   });
 
-  it("A comment shows no secret that an output hides between colours", () => {
+  it("A comment shows no secret that an output hides between colors", () => {
     const output = "key ghp_q7Zk39xPvLm2wRt0aB1c\u001b[0mD3eF5gH6iJ8kL4nM9o";
     const text = line({ proof: sampleProof({ runs: [{ on: "head", exit_code: 1, output }] }) });
     expect(text).toContain("```text\nkey [secret]\n```");

@@ -26,7 +26,7 @@ describe("a header of a written file", () => {
     "/**\n * @generated NOT\n */",
     "/* @generated-id 12 */",
     "# DO NOT EDIT. Managed by the platform team.",
-    `${"// A licence.\n".repeat(20)}// @generated`,
+    `${"// A license.\n".repeat(20)}// @generated`,
     `${" ".repeat(HEADER_BYTES)}// @generated`,
     "",
   ])("A header does not say so: %j", (text) => expect(saysGenerated(text)).toBe(false));

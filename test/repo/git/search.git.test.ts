@@ -118,7 +118,7 @@ describe("a search", () => {
     expect(text["long.txt"]).toBe(`${"x".repeat(2000)} [... 108006 more characters]`);
   });
 
-  it("A search shows context before and after, shared by neighbouring matches", async () => {
+  it("A search shows context before and after, shared by neighboring matches", async () => {
     const hits = await search({ path: "src/b.ts", contextLines: 4 });
     expect(hits).toEqual({
       mode: "content",

@@ -88,7 +88,7 @@ describe("the input of proofs", () => {
   });
 });
 
-it("Check runs of earlier attempts are cancelled once the head has moved on, each on its own head and trigger", async () => {
+it("Check runs of earlier attempts are canceled once the head has moved on, each on its own head and trigger", async () => {
   const { github, met } = await pullAt(b);
   await openCheckRun(github, { ...github.state, headSha: a }, "event");
   await openCheckRun(github, { ...github.state, headSha: a }, "comment:7");
@@ -107,7 +107,7 @@ it("Check runs of earlier attempts stay open on the head that is reviewed now", 
   expect(github.checks[0]?.history.at(-1)?.status).toBe("in_progress");
 });
 
-it("Check runs of earlier attempts are cancelled if the review is for another branch now", async () => {
+it("Check runs of earlier attempts are canceled if the review is for another branch now", async () => {
   const { github, met } = await pullAt(a);
   await openCheckRun(github, { ...github.state, headSha: a }, "event@stacked");
 
@@ -116,7 +116,7 @@ it("Check runs of earlier attempts are cancelled if the review is for another br
   expect(github.checks[0]?.history.at(-1)?.conclusion).toBe("cancelled");
 });
 
-it("Check runs of earlier attempts are cancelled when the pull request was closed", async () => {
+it("Check runs of earlier attempts are canceled when the pull request was closed", async () => {
   const { github, met } = await pullAt(a, "closed");
   await openCheckRun(github, { ...github.state, headSha: a }, "event");
 

@@ -66,7 +66,7 @@ describe("the history of a review", () => {
   });
 });
 
-it("Units of a cancelled review are read and their findings carried on, without a second look", () => {
+it("Units of a canceled review are read and their findings carried on, without a second look", () => {
   const finding = sampleFinding({ id: "found" });
   const recorded = [unit([hash("a"), hash("b")], { findings: [finding] })];
   expect(history({ recorded })).toMatchObject({
@@ -75,12 +75,12 @@ it("Units of a cancelled review are read and their findings carried on, without 
   });
 });
 
-it("Units of a cancelled review of the head that is reviewed now are left to the record of their loops", () => {
+it("Units of a canceled review of the head that is reviewed now are left to the record of their loops", () => {
   const recorded = [unit([hash("a")], { head: present, findings: [sampleFinding()] })];
   expect(history({ recorded })).toMatchObject({ reviewed: null, carried: [] });
 });
 
-it("Units of a cancelled review add to what was read before, each content as often as one change held it", () => {
+it("Units of a canceled review add to what was read before, each content as often as one change held it", () => {
   const recorded = [
     unit([hash("a"), hash("b")]),
     unit([hash("b")], { loop: "review:2" }),
@@ -91,12 +91,12 @@ it("Units of a cancelled review add to what was read before, each content as oft
   expect(contents?.toSorted()).toEqual(["a", "b", "b", "c", "z"].map(hash));
 });
 
-it("Units of a cancelled review count once although their loop was replayed", () => {
+it("Units of a canceled review count once although their loop was replayed", () => {
   const recorded = [unit([hash("a")]), unit([hash("a")])];
   expect(history({ recorded }).reviewed).toEqual(read(hash("a"), due("a")));
 });
 
-it("Units of a cancelled review leave it to this review to look at earlier findings in the files that they have read", () => {
+it("Units of a canceled review leave it to this review to look at earlier findings in the files that they have read", () => {
   const files = ["a.ts", "b.ts"].map((path) => ({ ...changedFile({ path }), changes: [["x"]] }));
   const recorded = [unit([contentHashBy("key")("a.ts", ["x"])])];
   const known = findReviewedHunks(files, history({ recorded }), {
@@ -105,7 +105,7 @@ it("Units of a cancelled review leave it to this review to look at earlier findi
   expect(files.map(({ change }) => known.hasLost(change.path))).toEqual([true, false]);
 });
 
-it("Units of a cancelled review are read again if what they were read beside is gone, although nobody had read that", () => {
+it("Units of a canceled review are read again if what they were read beside is gone, although nobody had read that", () => {
   const file = (path: string, change: string) => ({ ...changedFile({ path }), changes: [[change]] });
   const [handler, guard] = [file("a.ts", "handler"), file("b.ts", "guard")];
   const contentHash = contentHashBy("key");
@@ -120,7 +120,7 @@ it("Units of a cancelled review are read again if what they were read beside is 
   expect(knownOf([handler])).toEqual(new Set());
 });
 
-it("Units of a cancelled review lose none of two faults in one piece of code that two loops gave one id", () => {
+it("Units of a canceled review lose none of two faults in one piece of code that two loops gave one id", () => {
   const [one, other] = [sampleFinding({ title: "One" }), sampleFinding({ title: "Other" })];
   const elsewhere = sampleFinding({ title: "One", line: 90 });
   const carried = [{ finding: sampleFinding({ title: "Third" }), standing: "listed" as const, reason: "" }];
@@ -129,7 +129,7 @@ it("Units of a cancelled review lose none of two faults in one piece of code tha
   expect(found.map(({ finding }) => finding)).toEqual([one, other, elsewhere]);
 });
 
-it("Units of a cancelled review say what the change does where no summary was published yet", () => {
+it("Units of a canceled review say what the change does where no summary was published yet", () => {
   const recorded = [
     unit([], { summary: "It adds a cart." }),
     unit([], { loop: "review:2", summary: "It adds a shop." }),
@@ -138,14 +138,14 @@ it("Units of a cancelled review say what the change does where no summary was pu
   expect(history({ recorded, state: state({ summary: "Both." }) }).summary).toBe("Both.");
 });
 
-it("Units of a cancelled review leave out what is no finding, what is carried already, and private files", () => {
+it("Units of a canceled review leave out what is no finding, what is carried already, and private files", () => {
   const carried = [{ finding: sampleFinding({ id: "old" }), standing: "listed" as const, reason: "why" }];
   const secret = sampleFinding({ id: "secret", path: "keys/a.ts" });
   const recorded = [unit([], { findings: [{ id: "x" }, null, sampleFinding({ id: "old" }), secret] })];
   expect(history({ state: state({ carried }), recorded, privatePaths: ["keys/"] }).carried).toEqual(carried);
 });
 
-it("Units of a cancelled review are read again if whole files are remembered", () => {
+it("Units of a canceled review are read again if whole files are remembered", () => {
   const reviewed = { unit: "file" as const, hashes: [hash("f")] };
   const recorded = [unit([hash("a")], { findings: [sampleFinding()] })];
   expect(history({ state: state({ reviewed }), recorded })).toMatchObject({ reviewed, carried: [] });

@@ -56,7 +56,7 @@ it("A refused configuration leaves open what earlier reviews found, and the chec
 });
 
 it("A refused configuration is no review, so that what was remembered stays, and the next one reads the change", async () => {
-  const { on, model } = withModel({ [file]: "effort: low\ncolour: red\n" });
+  const { on, model } = withModel({ [file]: "effort: low\ncolor: red\n" });
   await on.attempt(task);
   on.files.set(file, "effort: low\n");
   on.recorded.length = 0;
@@ -93,8 +93,8 @@ it.runIf(long)(
 );
 
 it("A refused configuration is shown by a dry run", async () => {
-  const { on, model } = withModel({ [file]: "colour: red\n" });
+  const { on, model } = withModel({ [file]: "color: red\n" });
   await on.dryRun();
   expect(model.requests).toEqual([]);
-  expect(on.said().at(-1)).toMatch(/hunkwise\.yml:1: colour is not a known key/);
+  expect(on.said().at(-1)).toMatch(/hunkwise\.yml:1: color is not a known key/);
 });

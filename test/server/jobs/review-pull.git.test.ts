@@ -161,7 +161,7 @@ it("The check run of an event says why nothing is reviewed when the configuratio
 });
 
 it.each([
-  ["closed", { state: "closed" as const }, "cancelled: Cancelled"],
+  ["closed", { state: "closed" as const }, "cancelled: Canceled"],
   ["turned into a draft", { draft: true }, "skipped: Not reviewed"],
 ])(
   "A check run that an attempt left open is closed when the pull request was %s meanwhile",
@@ -175,14 +175,14 @@ it.each([
   },
 );
 
-it("A check run that an attempt left open is cancelled when the head moved on, and the new head gets its own", async () => {
+it("A check run that an attempt left open is canceled when the head moved on, and the new head gets its own", async () => {
   await jobs.queue.enqueue(jobs.event());
   await killedAttempt();
   jobs.github.state.headSha = jobs.laterHead;
   await jobs.queue.enqueue(jobs.event());
   await jobs.work();
 
-  expect(jobs.checks()).toEqual(["cancelled: Cancelled", reviewed]);
+  expect(jobs.checks()).toEqual(["cancelled: Canceled", reviewed]);
   expect(jobs.github.checks[1]?.headSha).toBe(jobs.laterHead);
 });
 
@@ -192,7 +192,7 @@ it("A review whose head moved on before it was published goes on with the new he
   await jobs.queue.enqueue(jobs.event());
   await jobs.work();
 
-  expect(jobs.checks()).toEqual(["cancelled: Cancelled", reviewed]);
+  expect(jobs.checks()).toEqual(["cancelled: Canceled", reviewed]);
   expect(jobs.checkouts.map(({ pull }) => pull.headSha)).toEqual([read, jobs.laterHead]);
   // No event told of it, so no other job did.
   expect((await jobs.queue.stats()).jobs).toMatchObject({ done: 1 });

@@ -265,7 +265,7 @@ function mutationOf(state: GitHubState, token: Token): Resolver {
     if (!first || !token.repositories.includes(first.pull.repository)) {
       throw unresolved(`node with the global id of '${wanted}'`);
     }
-    // Undocumented behaviour (https://github.com/orgs/community/discussions/44650).
+    // Undocumented behavior (https://github.com/orgs/community/discussions/44650).
     if (!covers(token, "write") || !covers(token, "write", "contents")) throw forbidden();
     first.resolvedBy = bot;
     return { name: "ResolveReviewThreadPayload", fields: { thread: () => thread(state, first) } };

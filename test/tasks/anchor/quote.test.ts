@@ -22,7 +22,7 @@ describe("the nearest lines", () => {
     expect(numbers(lines, "const total = add(items);", 1)).toEqual([2, 4]);
   });
 
-  it("A line with a misspelt word is shown", () => {
+  it("A line with a misspelled word is shown", () => {
     expect(numbers(["recieveMessage()", "sendMessage()", "x"], "receiveMesage()", 3)).toContain(1);
   });
 

@@ -32,7 +32,7 @@ describe("the verification of a repair", () => {
     expect(result.repairs[0]?.check).toEqual({ state: "present", reason: "It is still more than 1." });
   });
 
-  it("A fix that ends again without further edits keeps its judgement, and pays for no other", async () => {
+  it("A fix that ends again without further edits keeps its judgment, and pays for no other", async () => {
     const { result, requests } = await fix([
       ...[edit("2", "1.5"), finish(), look("present", "It is more than 1."), finish()],
     ]);

@@ -69,7 +69,7 @@ describe("rule matches in later rounds", () => {
   /** One rule matches more often than a prompt has room for, on lines that are all read. */
   const tooMany = Array.from({ length: 61 }, (_, at) => ["cart.ts", 3, `s${at}`] as const);
 
-  it("A match without room in the prompt is asked about again after a cancelled review", async () => {
+  it("A match without room in the prompt is asked about again after a canceled review", async () => {
     const analyzers = [matching(tooMany)];
     const entries: RunEntry[] = [];
     const trajectory = { append: async (entry: RunEntry) => void entries.push(entry) };

@@ -10,7 +10,7 @@ export interface Aim {
   source: Side | "rows";
   at: number;
   length: number;
-  form: "exact" | "spaced" | "numbered" | "signed" | "part" | "misspelt";
+  form: "exact" | "spaced" | "numbered" | "signed" | "part" | "misspelled";
   /** How far off the stated number is. */
   off: number;
   otherSide: boolean;
@@ -24,7 +24,7 @@ const aim: fc.Arbitrary<Aim> = fc.record({
   source: fc.constantFrom("RIGHT", "RIGHT", "LEFT", "rows"),
   at: fc.nat(3_000),
   length: fc.constantFrom(1, 1, 1, 2, 3, 5),
-  form: fc.constantFrom("exact", "exact", "spaced", "numbered", "signed", "part", "misspelt"),
+  form: fc.constantFrom("exact", "exact", "spaced", "numbered", "signed", "part", "misspelled"),
   off: fc.oneof(
     { weight: 4, arbitrary: fc.constant(0) },
     { weight: 2, arbitrary: fc.integer({ min: -6, max: 6 }) },
@@ -57,7 +57,7 @@ export function shoot(aim: Aim, sources: readonly Source[], title: string): Shot
   const source = sources[aim.file % sources.length]!;
   const found = aim.source === "rows" ? rowsOf(aim, source) : linesOf(aim, aim.source, source);
   const blank = !found || found.texts.every((text) => squeezed(text) === "");
-  const truth = blank || aim.form === "misspelt" || aim.path === "unknown" ? undefined : found;
+  const truth = blank || aim.form === "misspelled" || aim.path === "unknown" ? undefined : found;
   const path = { new: source.path, old: source.oldPath ?? source.path, unknown: "no/such file" }[aim.path];
   const side = truth?.side ?? "RIGHT";
   const line = Math.max(1, (truth?.end ?? 1) + aim.off);

@@ -170,7 +170,7 @@ describe("a run of changed lines that was read", () => {
     expect(await newOf(pairs, js)).toEqual([0]);
   });
 
-  it("The run is known in a changelog that grew elsewhere, and new if its neighbours changed", async () => {
+  it("The run is known in a changelog that grew elsewhere, and new if its neighbors changed", async () => {
     const entry = (name: string) => `## ${name}\n\n- One.\n- Two.\n- Three.\n\n`;
     const [before, after] = [entry("1.0") + entry("0.9") + entry("0.8"), "- Fixes the cart.\n"];
     const added = (text: string) => text.replace("- Three.\n", `- Three.\n${after}`);

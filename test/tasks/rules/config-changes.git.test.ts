@@ -54,13 +54,13 @@ describe("a changed configuration", () => {
   });
 
   it("A broken file has one sentence with line and key", () => {
-    expect(root("max_comments: 10", "colour: red\nmax_comments: many")).toEqual([
+    expect(root("max_comments: 10", "color: red\nmax_comments: many")).toEqual([
       expect.stringMatching(
-        /^`\.github\/hunkwise\.yml` would be invalid, and pull requests .*: line 1, `colour` is not a known key.*; line 2, `max_comments` must be a number, not "many"\.$/,
+        /^`\.github\/hunkwise\.yml` would be invalid, and pull requests .*: line 1, `color` is not a known key.*; line 2, `max_comments` must be a number, not "many"\.$/,
       ),
     ]);
-    expect(root("colour: red", "\n\ncolour: red")).toEqual([
-      expect.stringMatching(/would be invalid, .*line 3, `colour`/),
+    expect(root("color: red", "\n\ncolor: red")).toEqual([
+      expect.stringMatching(/would be invalid, .*line 3, `color`/),
     ]);
   });
 
@@ -72,7 +72,7 @@ describe("a changed configuration", () => {
   });
 
   it("A file that becomes valid again has a sentence", () => {
-    expect(root("colour: red", "max_comments: 10")).toEqual([
+    expect(root("color: red", "max_comments: 10")).toEqual([
       expect.stringMatching(/is invalid now, and would be valid/),
       "`max_comments`: `null` -> `10`.",
     ]);

@@ -112,7 +112,7 @@ function factsOf({ entries }: Lock) {
     strange: new Set(entries.filter(({ fault }) => fault?.startsWith(STRANGE)).map(({ name }) => name)),
     commits: all(({ name, commit }) => (commit === null ? [] : [joined(name, commit)])),
     fixed: all(({ fixed }, id) => fixed.map(([key, value]) => joined(id, key, value))),
-    artefacts: groupOf(hashed.flatMap((entry) => entry.hashes.map(([key]) => [idOf(entry), key] as const))),
+    artifacts: groupOf(hashed.flatMap((entry) => entry.hashes.map(([key]) => [idOf(entry), key] as const))),
     hashes: all(({ hashes }, id) => hashes.map(([key, hash]) => joined(id, key, hash))),
     hashed: new Set(hashed.map(({ name }) => name)),
     hashedIds: new Set(hashed.map(({ id }) => id)),
@@ -208,15 +208,15 @@ const isHash = ([key]: Pair) => !key.endsWith(" none");
 
 const strengths = ["none", "md5", "sha1", "sha224", "sha256", "sha384", "sha512"];
 
-/** The strongest algorithm of each artefact; Yarn's kinds of archives have numbers. */
+/** The strongest algorithm of each artifact; Yarn's kinds of archives have numbers. */
 function strengthsOf(keys: Iterable<string>): Map<string, number> {
   const found = new Map<string, number>();
   for (const key of keys) {
-    const [artefact = "", algorithm = ""] = key.split(" ");
+    const [artifact = "", algorithm = ""] = key.split(" ");
     const strength = strengths.includes(algorithm)
       ? strengths.indexOf(algorithm)
       : Number.parseInt(algorithm, 10) || 0;
-    found.set(artefact, Math.max(found.get(artefact) ?? 0, strength));
+    found.set(artifact, Math.max(found.get(artifact) ?? 0, strength));
   }
   return found;
 }
@@ -225,7 +225,7 @@ function hashFault(entry: LockEntry, base: Facts): Fault | null {
   const { name, kind, hashes } = entry;
   const id = idOf(entry);
   const fault = (text: string) => ({ what: "hash", text }) as const;
-  const keys = base.artefacts.get(id);
+  const keys = base.artifacts.get(id);
   const hadHash = keys !== undefined && (kind !== "folder" || base.hashedIds.has(entry.id));
   const isUpdate = kind === "registry" && base.hashed.has(name) && !base.versions.has(id);
   const isBare = hashes.length === 0 || (kind === "registry" && !hashes.every(isHash));
@@ -239,9 +239,9 @@ function hashFault(entry: LockEntry, base: Facts): Fault | null {
   const now = [...strengthsOf(hashes.map(([key]) => key))];
   // Yarn hashes its own archives since its second version.
   if (now[0]?.[0] === "archive" && before.has("package")) return null;
-  if (!now.some(([artefact]) => before.has(artefact)))
+  if (!now.some(([artifact]) => before.has(artifact)))
     return fault("has none of the hashes that the same version had before");
-  const isWeaker = now.some(([artefact, strength]) => strength < (before.get(artefact) ?? 0));
+  const isWeaker = now.some(([artifact, strength]) => strength < (before.get(artifact) ?? 0));
   return isWeaker ? fault("only has a hash of a weaker kind than before") : null;
 }
 

@@ -15,7 +15,7 @@ export interface LockEntry {
   places: readonly string[];
   /** How address, name and version contradict each other; null if they do not. */
   fault: string | null;
-  /** Hashes that are accepted, each after its artefact and algorithm, with a space between these two. */
+  /** Hashes that are accepted, each after its artifact and algorithm, with a space between these two. */
   hashes: readonly Pair[];
   /** What is the same wherever this version is installed: its dependencies, or what the tool does with it. */
   fixed: readonly Pair[];

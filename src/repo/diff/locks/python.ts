@@ -31,7 +31,7 @@ import {
   Word,
 } from "./parse.ts";
 
-interface Artefact {
+interface Artifact {
   file: string;
   url?: string | undefined;
   path?: string | undefined;
@@ -42,7 +42,7 @@ interface Artefact {
 const folded = (name: string) => name.toLowerCase().replace(/[-_.]+/g, "-");
 const hashForm = /^(md5|sha(?:1|224|256|384|512)):([\da-f]+)$/;
 
-const hashesOf = (files: readonly Artefact[]) =>
+const hashesOf = (files: readonly Artifact[]) =>
   files.map(({ file, hash = "md5:" }): Pair => {
     const [, kind = "none", digest = ""] =
       hash === "md5:" ? [] : (hashForm.exec(hash) ?? refuse("a hash of an unknown form"));
@@ -125,7 +125,7 @@ function indexed(
   name: string,
   version: string,
   index: string,
-  files: readonly Artefact[],
+  files: readonly Artifact[],
   folder: string,
 ): Source {
   // An index can be a folder of archives.

@@ -83,7 +83,7 @@ interface SuggestionToCheck {
 
 /**
  * Applies a suggestion to a copy of the file. It is accepted if it changes something, is a version of the lines it replaces, and
- * leaves the file no worse. Fences, diff signs, indentation and copied neighbouring lines are repaired first. In doubt it is refused:
+ * leaves the file no worse. Fences, diff signs, indentation and copied neighboring lines are repaired first. In doubt it is refused:
  * a suggestion as prose costs little.
  */
 export async function checkSuggestion(given: SuggestionToCheck): Promise<CheckedSuggestion> {
@@ -195,7 +195,7 @@ function otherLines(now: readonly string[], around: Anchored, mostLost: number):
     lostLines(texts(old).toReversed(), texts(now).toReversed()) > mostLost
   )
     return "it omits some of the lines that it replaces";
-  if (isUnclear(now, around)) return "its first or last line may be a copy of the neighbouring line";
+  if (isUnclear(now, around)) return "its first or last line may be a copy of the neighboring line";
   const isDeletion = texts(now).every((line) => texts(old).includes(line));
   const isWord = [now, old].every((lines) => lines.length === 1 && wordsOf(lines).size === 1);
   if (!isDeletion && !isWord && !isVersion(now, old))

@@ -11,7 +11,7 @@ export interface Anchored {
 export interface Repaired {
   lines: string[];
   repairs: string[];
-  /** Whether copied neighbouring lines were removed. */
+  /** Whether copied neighboring lines were removed. */
   hadCopies: boolean;
 }
 

@@ -10,7 +10,7 @@ export type Claimed = Exclude<Proof["kind"], "not_shown">;
 export type TestRuns = Readonly<Partial<Record<Revision, readonly TestEnd[]>>>;
 
 /** The decision. `failure` is that of the head; null if the test passes there. */
-export type Judgement = { ok: true; failure: Failure | null } | { ok: false; reason: string };
+export type Judgment = { ok: true; failure: Failure | null } | { ok: false; reason: string };
 
 export interface RanCode {
   changed: ChangedCode;
@@ -33,7 +33,7 @@ export const revisionsOf: Readonly<Record<Claimed, readonly Revision[]>> = {
  * way. `reproduced`: the head fails in one way, passes with the suggestion, and the merge base does not pass. `ran_right`: the head passes.
  * The runs at the head must have executed changed code.
  */
-export function judge(claimed: Claimed, test: ProofTest, runs: TestRuns, code: RanCode): Judgement {
+export function judge(claimed: Claimed, test: ProofTest, runs: TestRuns, code: RanCode): Judgment {
   const { changed } = code;
   const refused = whyUnusable(revisionsOf[claimed], runs);
   if (refused !== null) return { ok: false, reason: refused };
@@ -49,12 +49,12 @@ export function judge(claimed: Claimed, test: ProofTest, runs: TestRuns, code: R
   if (claimed === "reproduced" && base === "passes")
     return refuse("it passes at the merge base: what it shows is a regression");
   if (claimed === "reproduced" && repaired !== "passes") return refuse("it fails with the suggestion too");
-  const judgement = judgeFailure(test, runs.head ?? [], changed);
-  if (!judgement.ok || claimed !== "regression") return judgement;
-  return comparesNothing(runs, code, refusedCall(judgement.failure?.line ?? "", changed)) ?? judgement;
+  const judgment = judgeFailure(test, runs.head ?? [], changed);
+  if (!judgment.ok || claimed !== "regression") return judgment;
+  return comparesNothing(runs, code, refusedCall(judgment.failure?.line ?? "", changed)) ?? judgment;
 }
 
-const refuse = (reason: string): Judgement => ({ ok: false, reason });
+const refuse = (reason: string): Judgment => ({ ok: false, reason });
 
 const names: Readonly<Record<Revision, string>> = {
   base: "at the merge base",
@@ -89,7 +89,7 @@ function outcome(ends: readonly TestEnd[] = []): "passes" | "fails" | "changes" 
   return ends.every(({ exit_code }) => exit_code !== 0) ? "fails" : "changes";
 }
 
-function judgeFailure(test: ProofTest, ends: readonly TestEnd[], changed: ChangedCode): Judgement {
+function judgeFailure(test: ProofTest, ends: readonly TestEnd[], changed: ChangedCode): Judgment {
   const failures = ends.map((end) => readFailure(end, test));
   const [first, ...others] = failures;
   if (!first) return refuse("it did not run at the head");
@@ -119,7 +119,7 @@ function refusedCall(line: string, changed: ChangedCode): string | null {
 }
 
 /** Why a test does not show anything about the change: its runs did not execute any of it, or nobody knows. Null if they did. */
-function executesChange(ends: readonly TestEnd[], changed: ChangedCode): Judgement | null {
+function executesChange(ends: readonly TestEnd[], changed: ChangedCode): Judgment | null {
   if (ends.some(({ executed }) => executed === null))
     return refuse("it is not known whether the test runs the changed code");
   const isRun = ends.every(({ executed }) => executed?.some((one) => changed.includes(one)));
@@ -131,7 +131,7 @@ function comparesNothing(
   { base = [], head = [] }: TestRuns,
   { leading }: RanCode,
   refused: string | null,
-): Judgement | null {
+): Judgment | null {
   const ran = (ends: readonly TestEnd[]) =>
     ends.map(({ executed }) => new Set((executed ?? []).filter(isNamed).map(keyOf)));
   const sides = [...ran(base), ...ran(head)];

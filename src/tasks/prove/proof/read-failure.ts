@@ -8,7 +8,7 @@ export interface Failure {
   /** `setup`: no test began, or the test is broken. `unknown`: it did not fail by itself, or its output does not say why. */
   kind: "failed" | "setup" | "unknown";
   /**
-   * One line for people: "AssertionError: expected 'a' to equal 'b'", without paths of the sandbox, colours, times, addresses and durations.
+   * One line for people: "AssertionError: expected 'a' to equal 'b'", without paths of the sandbox, colors, times, addresses and durations.
    * Two runs that fail in the same way have the same line.
    */
   line: string;

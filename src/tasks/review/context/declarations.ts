@@ -20,7 +20,7 @@ import { beginning, definitionPiece, type Piece, placePiece, type ShownLines } f
 const MEMBER = 0.6;
 /** A type or function up to this length is shown whole, a longer one around the member or place. */
 const WHOLE_LINES = 30;
-const NEIGHBOURS = 8;
+const NEIGHBORS = 8;
 const MAX_DOC_LINES = 10;
 const MAX_HEAD_LINES = 3;
 const MAX_VALUE_LINES = 6;
@@ -60,7 +60,7 @@ export function memberPieces(changed: readonly Changed[], lookup: Lookup, shown:
     const user = { one, after: one.after };
     const names = [...new Set([...one.newNames, ...one.setNames])];
     const found = names.flatMap((name) => resolve(user, name, declarations(name), lookup));
-    // If the diff shows a member, it also shows its neighbours.
+    // If the diff shows a member, it also shows its neighbors.
     const unseen = found.filter(({ file, line }) => !shown.has(file, line));
     const types = [...Map.groupBy(unseen, typeKey).values()];
     const byFit = types.toSorted((a, b) => bestOf(b) - bestOf(a));
@@ -183,7 +183,7 @@ function rangesOf(members: readonly Declared[], type: Definition, file: CodeFile
   if (type.end - type.start < WHOLE_LINES) return [{ start, end: type.end }];
   const head = { start, end: Math.min(type.signatureEnd, type.start + MAX_HEAD_LINES - 1) };
   const near = members.map(({ range }) =>
-    clamped({ start: range.start - NEIGHBOURS, end: range.end + NEIGHBOURS }, type),
+    clamped({ start: range.start - NEIGHBORS, end: range.end + NEIGHBORS }, type),
   );
   return joined([head, ...near], file.lines.length);
 }

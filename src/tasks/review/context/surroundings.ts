@@ -44,7 +44,7 @@ export function surroundings(changed: readonly Changed[], lookup: Lookup): Piece
     // If many types change a member of one name, each says less.
     const before = named.get(one.name) ?? 0;
     named.set(one.name, before + 1);
-    return [...typePieces(one, one.after, lookup, share), ...neighbours(one, one.after)].map((piece) => ({
+    return [...typePieces(one, one.after, lookup, share), ...neighbors(one, one.after)].map((piece) => ({
       ...piece,
       score: piece.score / (1 + before * REPEATED_NAME),
     }));
@@ -102,7 +102,7 @@ function typeRanges({ file, definition: type }: DefinitionSite): LineSpan[] {
 }
 
 /** Values of the same kind in the same file and type with similar names; of many, the names have a prefix that says nothing. */
-function neighbours({ risk, name }: Changed, { file, definition }: DefinitionSite): Piece[] {
+function neighbors({ risk, name }: Changed, { file, definition }: DefinitionSite): Piece[] {
   if (isRun(definition) || isType(definition)) return [];
   const words = wordsOfName(name);
   const alike = file.definitions.filter((one) => {
@@ -137,10 +137,10 @@ const REST = 0.4;
 const REST_LINES = 300;
 const HEAD_LINES = 8;
 const TAIL_LINES = 3;
-/** Lines shown around a changed line: in a function, and in a type, where only the neighbours matter. */
+/** Lines shown around a changed line: in a function, and in a type, where only the neighbors matter. */
 const AROUND_RUN = 20;
 const AROUND_TYPE = 8;
-/** Neighbours shown of a changed field, and maximum lines of a constant whose value is shown whole. */
+/** Neighbors shown of a changed field, and maximum lines of a constant whose value is shown whole. */
 const AROUND_FIELD = 4;
 const WHOLE_VALUE_LINES = 30;
 const MAX_BODY_DOC_LINES = 20;
@@ -176,7 +176,7 @@ function readableRanges(place: DefinitionSite, spots: readonly number[]): LineSp
 
 const values: ReadonlySet<string> = new Set(["field", "constant", "variable"]);
 
-/** The declaration with its comment among its neighbours, and the head of its type, without the rest of that type. */
+/** The declaration with its comment among its neighbors, and the head of its type, without the rest of that type. */
 function valueRanges(
   { file, definition }: DefinitionSite,
   body: LineSpan,
@@ -218,7 +218,7 @@ const ownWay = new Set(
   ).split(" "),
 );
 
-/** What a changed definition is to be compared with: the contract that it fulfils, others that fulfil it, and its twins. */
+/** What a changed definition is to be compared with: the contract that it fulfills, others that fulfill it, and its twins. */
 export function siblingPieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
   const isLarge = shareOf(changed) < 1;
   return changed.flatMap((one) => relatives(one, lookup, isLarge));

@@ -118,7 +118,7 @@ interface PriorFindings {
   entries: readonly PostedFinding[];
   /** Findings without a comment, each by its shape as a posted one, for comparison. */
   carried: ReadonlyMap<PostedFinding, RelocatedFinding>;
-  /** Findings of a cancelled review whose code is still there. They count as this one's. */
+  /** Findings of a canceled review whose code is still there. They count as this one's. */
   unpublished: readonly Finding[];
   facts: PriorLocations;
 }
@@ -296,8 +296,8 @@ function stateByRules(
   const isOne = (finding: Finding) =>
     finding.source === one.source && certainPairs([finding], [one], facts).has(finding);
   if (analysis.silenced.some(isOne)) return { state: "withdrawn", reason: SWITCHED_OFF };
-  const judgement = judged.find(({ finding }) => isOne(finding));
-  if (judgement) return { state: "withdrawn", reason: judgement.reason };
+  const judgment = judged.find(({ finding }) => isOne(finding));
+  if (judgment) return { state: "withdrawn", reason: judgment.reason };
   if (!isCertain(one)) return undefined;
   const file = fileOf(change, one);
   if (!file) {
@@ -380,7 +380,7 @@ interface RoundFindings {
   /** Reported in code that an earlier review has read; not kept. */
   readBefore: readonly Finding[];
   earlier: PriorFindings;
-  /** Ids of findings of a cancelled review, which are reported although their code counts as reviewed. */
+  /** Ids of findings of a canceled review, which are reported although their code counts as reviewed. */
   unpublished: ReadonlySet<string>;
   /** Null if no model can be asked, or none any more. */
   model: ReviewRun | null;

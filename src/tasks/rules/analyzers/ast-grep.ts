@@ -40,7 +40,7 @@ export async function* matchesOf(
 
 const shortestMatch = 4;
 
-/** Whether the rule searches beyond the neighbours of a node, which only `stopBy` allows. */
+/** Whether the rule searches beyond the neighbors of a node, which only `stopBy` allows. */
 const searches = (config: NapiConfig) => JSON.stringify(config).includes('"stopBy"');
 
 /** Only a match has its metavariables, and only a search returns a match: it begins with the node itself. */

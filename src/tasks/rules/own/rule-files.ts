@@ -174,7 +174,7 @@ function idOf(value: unknown): string | null {
 
 const inAstGrepsWords = (problem: ConfigProblem): ConfigProblem =>
   onlyOfAstGrep.has(problem.key ?? "")
-    ? { ...problem, message: "is a key of ast-grep that only its command line honours" }
+    ? { ...problem, message: "is a key of ast-grep that only its command line honors" }
     : problem;
 
 /** The rule, or why it cannot run beside the others; null if it is off. */
@@ -232,6 +232,6 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
-/** A problem in words: "line 3: colour is not a known key". */
+/** A problem in words: "line 3: color is not a known key". */
 export const whyNot = ({ key, message, line }: ConfigProblem): string =>
   `${line === null ? "" : `line ${line}: `}${key === null ? "" : `${key} `}${message}`;

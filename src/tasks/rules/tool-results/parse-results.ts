@@ -258,7 +258,7 @@ function rdjsonResult(
   };
 }
 
-/** Names in few letters: they are shown without a model's judgement. */
+/** Names in few letters: they are shown without a model's judgment. */
 const named = (text: string, most: number) =>
   text
     .slice(0, 10 * most)

@@ -83,7 +83,7 @@ it.each([
   ["lines at the end", "1\n2\n3\n4\n5\n", "1\n2\n3\n4\n5\n6\n"],
   ["lines in the middle", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nx\ny\n5\n6\n7\n8\n9\n"],
   ["changed lines", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nX\n6\n7\n8\n9\n"],
-  ["a line that repeats its neighbour", "a\na\n", "a\na\na\n"],
+  ["a line that repeats its neighbor", "a\na\n", "a\na\na\n"],
 ])("The patch of a file with %s is one that git applies", (_, before, after) => {
   using folder = new TempFolder("patch");
   const file = join(folder.path, "x.yml");

@@ -32,7 +32,7 @@ it("A reply in our thread that asks something is answered, also when it is the a
 it.each([
   ["a stranger's", "eve", question],
   ["a bot's", "helper[bot]", question],
-  ["an acknowledgement", "grace", "Good catch, thanks!"],
+  ["an acknowledgment", "grace", "Good catch, thanks!"],
   ["a stranger's dismissal", "eve", "This is intended."],
 ])("A reply in our thread is left without a word, a reaction and a request: %s", async (_, login, body) => {
   const thread = await on.finding("f1");

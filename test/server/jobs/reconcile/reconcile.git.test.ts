@@ -140,7 +140,7 @@ describe("a delivery older than the database", () => {
     expect(await app.missed()).toEqual([2]);
   });
 
-  it("A delivery older than the database is recognised after the first run broke off", async () => {
+  it("A delivery older than the database is recognized after the first run broke off", async () => {
     app.attempt("d1", app.time - 2, false, [asked(1, 5)]);
     app.fault = { question: "installations", error: broken };
     await expect(app.reconcile()).rejects.toThrow();

@@ -21,8 +21,8 @@ const code: RanCode = { changed, leading: new Set(["cart.js\ntotal"]) };
 const twice = (end: TestEnd) => [end, end];
 const regression = (runs: TestRuns) => judge("regression", test, runs, code);
 const reasonOf = (runs: TestRuns, claimed: Parameters<typeof judge>[0] = "regression") => {
-  const judgement = judge(claimed, test, runs, code);
-  return judgement.ok ? null : judgement.reason;
+  const judgment = judge(claimed, test, runs, code);
+  return judgment.ok ? null : judgment.reason;
 };
 
 const asserted: TestEnd = {

@@ -141,7 +141,7 @@ it.each<[string, Partial<TestEnd>, Failure["kind"], string]>([
   expect(readFailure(end(over), test)).toMatchObject({ kind, line });
 });
 
-it("Two runs that differ in times, addresses, folders and colours have the same line", () => {
+it("Two runs that differ in times, addresses, folders and colors have the same line", () => {
   const of = (text: string) =>
     readFailure(end({ stderr: `${text}\n    at x (/work/it.test.mjs:1:1)\n` }), test).line;
   const first = of(

@@ -50,7 +50,7 @@ describe("a changed function in the first message", () => {
     expect(listing).not.toContain("      step100();");
   });
 
-  it("A changed field is shown with its comment, neighbours, readers and the head of its type", async () => {
+  it("A changed field is shown with its comment, neighbors, readers and the head of its type", async () => {
     const source = (type: string) =>
       `package shop;\nclass Order {\n  final String id;\n${manyLines("  // remark", 20)}\n  int tax;\n  // Cents.\n  ${type} total;\n  Order(String id) { this.id = id; }\n${manyLines("  // more", 20)}}\n`;
     const reader =

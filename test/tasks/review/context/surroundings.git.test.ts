@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { changeMessage, codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
 
-/** A function that is long enough to be a neighbour of its own. */
+/** A function that is long enough to be a neighbor of its own. */
 const lasting = (name: string, text = "work();") => `function ${name}() {\n  ${text}\n  ${text}\n}\n\n`;
 
 describe("surroundings in the first message", () => {
@@ -50,7 +50,7 @@ describe("surroundings in the first message", () => {
     expect(code).not.toMatch(/function (?:other|more)\d+, built like/);
   });
 
-  it("A word that all names of a file begin with makes no neighbour", async () => {
+  it("A word that all names of a file begin with makes no neighbor", async () => {
     const file = (value: number) =>
       [
         ...Array.from({ length: 20 }, (_, at) => lasting(`hashTypeStep${at}`)),

@@ -54,7 +54,7 @@ describe("a finding without a comment", () => {
     expect(asked("recheck").concat(asked("verify"))).toEqual([]);
   });
 
-  it("The finding stays listed after a cancelled review", async () => {
+  it("The finding stays listed after a canceled review", async () => {
     const script = { review: () => reports(finding()) };
     const { result } = await later("elsewhere", { carried: [carried("unpublished")], script });
 
@@ -144,8 +144,8 @@ describe("a finding without a comment", () => {
   });
 });
 
-describe("the findings of a cancelled review", () => {
-  it("A finding of a cancelled review is verified and reported, although its code was read", async () => {
+describe("the findings of a canceled review", () => {
+  it("A finding of a canceled review is verified and reported, although its code was read", async () => {
     const { result, ledger, asked } = await later("elsewhere", { carried: [carried("unpublished")] });
 
     expect(result.findings).toMatchObject([{ finding: { line: 3, verification: "confirmed" } }]);

@@ -10,11 +10,11 @@ describe("planUnits", () => {
       "README.md",
       "src/auth.test.ts",
       "src/auth.ts",
-      "src/colour.test.ts",
-      "src/colour.ts",
+      "src/color.test.ts",
+      "src/color.ts",
     ]);
     expect(pathsOf(await plan(files))).toEqual([
-      ["src/auth.ts", "src/auth.test.ts", "src/colour.ts", "src/colour.test.ts", "README.md"],
+      ["src/auth.ts", "src/auth.test.ts", "src/color.ts", "src/color.test.ts", "README.md"],
     ]);
   });
 
@@ -80,10 +80,10 @@ describe("planUnits", () => {
   });
 
   it("The least risky files are left if the budget is too small", async () => {
-    const files = changedFiles(["docs/a.md", "lib/colour.ts", "src/auth/token.ts", "test/z.test.ts"]);
+    const files = changedFiles(["docs/a.md", "lib/color.ts", "src/auth/token.ts", "test/z.test.ts"]);
     const { units, left } = await plan(files, { totalBytes: 250 });
     expect(units.flatMap((unit) => unit.files.map(({ change }) => change.path))).toEqual([
-      "lib/colour.ts",
+      "lib/color.ts",
       "src/auth/token.ts",
     ]);
     expect(left.map(({ change }) => change.path)).toEqual(["test/z.test.ts", "docs/a.md"]);

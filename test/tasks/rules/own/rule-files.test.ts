@@ -75,19 +75,19 @@ describe("a file of rules", () => {
   });
 
   it.each([
-    ["an unknown key", "colour: red", "a: line 6: colour is not a known key"],
+    ["an unknown key", "color: red", "a: line 6: color is not a known key"],
     [
-      "a misspelt key in a utility",
+      "a misspelled key in a utility",
       "utils: { u: { any: [{ has: { feild: key, regex: x } }] } }",
       "a: line 6: utils.u.any[0].has.feild is not a known key (did you mean field?)",
     ],
     [
-      "a misspelt key in a constraint",
+      "a misspelled key in a constraint",
       "constraints: { A: { inside: { stopBy: { knd: x }, kind: y } } }",
       "a: line 6: constraints.A.inside.stopBy.knd is not a known key (did you mean kind?)",
     ],
     [
-      "a misspelt key in a transformation",
+      "a misspelled key in a transformation",
       "transform: { B: { replace: { sorce: $A, replace: x, by: y } } }",
       "a: line 6: transform.B.replace.sorce is not a known key (did you mean source?)",
     ],

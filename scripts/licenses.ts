@@ -6,13 +6,13 @@ interface Work {
   /** Name and version. */
   name: string;
   /** SPDX expression. */
-  licence: string;
+  license: string;
   /** Copyright notice and terms; empty if the package has none. */
   text: string;
 }
 
 /**
- * The copyright notices of the grammars from which the parsers are generated, all under the MIT licence, by the name of the grammar's
+ * The copyright notices of the grammars from which the parsers are generated, all under the MIT license, by the name of the grammar's
  * package. The packages with the parsers do not repeat them. Source: the file LICENSE of each, in the version that is used.
  */
 const grammarNotices: Readonly<Record<string, string>> = {
@@ -30,28 +30,28 @@ const grammarNotices: Readonly<Record<string, string>> = {
   "tree-sitter-rust": "Copyright (c) 2017 Maxim Sokolov",
 };
 
-/** Our own terms are the MIT licence: everything after the line with the copyright. */
+/** Our own terms are the MIT license: everything after the line with the copyright. */
 const mitTerms = readFileSync(join(import.meta.dirname, "../LICENSE"), "utf8")
   .replace(/^[\s\S]*?Copyright.*\n/, "")
   .trim();
 
 /**
- * The licences of everything that the built program contains and that others wrote, for people to read: the packages to which the files
- * belong, and the parsers. Works under the same text share it. Rejects for a package without a licence, and for a grammar without a notice.
+ * The licenses of everything that the built program contains and that others wrote, for people to read: the packages to which the files
+ * belong, and the parsers. Works under the same text share it. Rejects for a package without a license, and for a grammar without a notice.
  *
  * @param files absolute paths of bundled files
  */
-export async function licencesOf(files: readonly string[]): Promise<string> {
+export async function licensesOf(files: readonly string[]): Promise<string> {
   const folders = new Set(files.flatMap((file) => packageFolder(file) ?? []));
   const works = [...[...folders].map(packageWork), ...grammarPackages.flatMap(parserWorks)];
   works.sort((a, b) => (a.name < b.name ? -1 : 1));
-  const byText = Map.groupBy(works, ({ text, licence }) => text || licence);
+  const byText = Map.groupBy(works, ({ text, license }) => text || license);
   const parts = [...byText].map(([text, group]) => {
-    const names = group.map(({ name, licence }) => `${name} (${licence})`);
-    const terms = group.every((one) => one.text === "") ? "The package comes without a licence text." : text;
+    const names = group.map(({ name, license }) => `${name} (${license})`);
+    const terms = group.every((one) => one.text === "") ? "The package comes without a license text." : text;
     return `${[...new Set(names)].join("\n")}\n\n${terms}\n`;
   });
-  const intro = `Hunkwise contains these ${new Set(works.map(({ name }) => name)).size} works of others, each under its own licence.`;
+  const intro = `Hunkwise contains these ${new Set(works.map(({ name }) => name)).size} works of others, each under its own license.`;
   return [`${intro}\n`, ...parts].join(`\n${"-".repeat(80)}\n\n`);
 }
 
@@ -63,10 +63,10 @@ function packageFolder(file: string): string | null {
 
 function packageWork(folder: string): Work {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  if (typeof license !== "string") throw new Error(`${folder} does not name its licence`);
+  if (typeof license !== "string") throw new Error(`${folder} does not name its license`);
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
   const texts = files.sort().map((file) => readFileSync(join(folder, file), "utf8").replaceAll("\r", ""));
-  return { name: `${name} ${version}`, licence: license, text: texts.map((one) => one.trim()).join("\n\n") };
+  return { name: `${name} ${version}`, license, text: texts.map((one) => one.trim()).join("\n\n") };
 }
 
 /** The package with the parsers, and the grammar from which they are generated. */
@@ -80,9 +80,9 @@ function parserWorks({ folder }: { folder: string }): Work[] {
   const [name, version] = grammar;
   const notice = grammarNotices[name];
   if (notice === undefined)
-    throw new Error(`The copyright notice of ${name} is missing in scripts/licences.ts`);
+    throw new Error(`The copyright notice of ${name} is missing in scripts/licenses.ts`);
   return [
     packageWork(folder),
-    { name: `${name} ${version}`, licence: "MIT", text: `${notice}\n\n${mitTerms}` },
+    { name: `${name} ${version}`, license: "MIT", text: `${notice}\n\n${mitTerms}` },
   ];
 }

@@ -124,7 +124,7 @@ const units = [
 
 const rule = { isText: false, isTest: false, isData: false };
 const tools = new Set(["diff_file"]);
-const sanitisers: Record<string, (text: string) => unknown> = {
+const sanitizers: Record<string, (text: string) => unknown> = {
   escapeInvisible,
   unescapeInvisible,
   showHidden,
@@ -156,9 +156,9 @@ const sanitisers: Record<string, (text: string) => unknown> = {
 };
 
 /** Checks that the processing of hostile text takes linear time, up to half a megabyte of the worst known text. */
-export async function benchSanitisers(bench: Bench): Promise<void> {
+export async function benchSanitizers(bench: Bench): Promise<void> {
   bench.say(`treating ${units.length} kinds of hostile text of up to half a megabyte`);
-  for (const [name, treat] of Object.entries(sanitisers)) {
+  for (const [name, treat] of Object.entries(sanitizers)) {
     // A signal to stop is handled between two turns of the event loop.
     await nextTurn();
     const grown = units.map((unit) => growthOf(treat, unit));
