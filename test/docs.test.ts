@@ -15,6 +15,14 @@ describe("the documents", () => {
     const links = [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)].map(([, to = ""]) => to);
     expect(links.filter((to) => !existsSync(join(root, dirname(page), to)))).toEqual([]);
   });
+
+  it("llms.txt links every page of docs, and nothing that does not exist", () => {
+    const links = [...read("llms.txt").matchAll(/\]\(https:\S+?\/blob\/main\/([^)\s]+)\)/g)].map(
+      ([, to = ""]) => to,
+    );
+    expect(globSync("docs/*.md", { cwd: root }).filter((page) => !links.includes(page))).toEqual([]);
+    expect(links.filter((to) => !existsSync(join(root, to)))).toEqual([]);
+  });
 });
 
 describe("docs/attacks.md", () => {
