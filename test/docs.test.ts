@@ -16,6 +16,14 @@ describe("the documents", () => {
     expect(links.filter((to) => !existsSync(join(root, dirname(page), to)))).toEqual([]);
   });
 
+  it("Documents and code are in American English, as GitHub's documentation is", () => {
+    const british =
+      /\w*(?:organis(?:e|ing|ation)|colour|neighbour|behaviour|labelled|recognis|licence|artefact|misspelt|sanitis|neutralis)\w*/gi;
+    const files = [...pages, "llms.txt", ...globSync("{src,rules}/**/*.{ts,md,yml}", { cwd: root })];
+    const wordsIn = (file: string) => readFileSync(join(root, file), "utf8").match(british) ?? [];
+    expect(files.flatMap((file) => wordsIn(file).map((word) => `${file}: ${word}`))).toEqual([]);
+  });
+
   it("llms.txt links every page of docs, and nothing that does not exist", () => {
     const links = [...read("llms.txt").matchAll(/\]\(https:\S+?\/blob\/main\/([^)\s]+)\)/g)].map(
       ([, to = ""]) => to,
