@@ -103,6 +103,12 @@ export async function tryDataFolder(dataDir: string): Promise<"there" | "to be c
   return "to be created";
 }
 
+/** What is to be said of a data folder for which `isInPackage` is true. */
+export const inPackage = {
+  says: "is in the installed program: an update deletes it, with the App's key and the queue",
+  remedy: "Stop Hunkwise, move the folder elsewhere, and set HUNKWISE_DATA_DIR to its new absolute path.",
+};
+
 export async function requireTempFolder(): Promise<void> {
   await writeTo(tmpdir()).catch((error: unknown) => {
     throw new AppError("data_folder_unusable", `Cannot write temporary files: ${errorLine(error)}`, {

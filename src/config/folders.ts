@@ -2,30 +2,74 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve, sep } from "node:path";
-import { defaultDataFolder } from "./variables.ts";
+import { givenDataHome } from "./process-env.ts";
+
+/** What the place of a user's data depends on. */
+interface System {
+  platform: NodeJS.Platform;
+  home: string | null;
+  dataHome: string | undefined;
+}
+
+const systemHere = (): System => ({
+  platform: process.platform,
+  home: homeFolder(),
+  dataHome: givenDataHome(),
+});
 
 /** The folder of Hunkwise's own `package.json`, next to which `.env` lies. */
 export const ownFolder = join(import.meta.dirname, "../..");
 
-/** Relative to Hunkwise's own folder and never to the current one, which is often a foreign repository. */
+/** A package has no sources; a checkout is its owner's, and no update replaces it. */
+const isCheckout = (program: string) => existsSync(join(program, "src"));
+
+/** Never relative to the current folder, which is often a foreign repository. */
 export const dataFolder = (named: string | undefined): string =>
-  resolve(ownFolder, named || defaultDataFolder);
+  named ? resolve(ownFolder, named) : defaultDataFolder(ownFolder);
+
+/**
+ * The data folder without `HUNKWISE_DATA_DIR`: in the program's folder for a checkout, and where an earlier version has made it; otherwise
+ * the user's, which no update of the program deletes.
+ */
+export function defaultDataFolder(program: string, system: System = systemHere()): string {
+  const beside = join(program, ".hunkwise");
+  return isCheckout(program) || existsSync(beside) ? beside : (userDataFolder(system) ?? beside);
+}
+
+const usualDataHomes: Partial<Record<NodeJS.Platform, string>> = {
+  win32: "AppData/Local",
+  darwin: "Library/Application Support",
+};
+
+/** Null without a home. A relative path would lead into the current folder. */
+function userDataFolder({ platform, home, dataHome }: System): string | null {
+  if (dataHome && isAbsolute(dataHome)) return join(dataHome, "hunkwise");
+  return home && join(home, usualDataHomes[platform] ?? ".local/share", "hunkwise");
+}
 
 /** For environments of proofs, which sandboxes read. Those of root run as `nobody`, who cannot enter root's data folder. */
 export const environmentsFolder = (folder: string): string =>
   process.getuid?.() === 0 ? "/var/cache/hunkwise/environments" : join(folder, "environments");
 
-/** Whether a package manager owns the folder: an update, or `npm ci`, deletes what it did not put there. */
-export const isInPackage = (folder: string): boolean => folder.split(sep).includes("node_modules");
+/** Whether an update of the program, or `npm ci`, deletes the folder. */
+export const isInPackage = (folder: string, program = ownFolder): boolean =>
+  folder.split(sep).includes("node_modules") ||
+  (!isCheckout(program) && `${folder}${sep}`.startsWith(`${program}${sep}`));
 
-/** Null without a home. An empty or relative HOME counts as none: it would lead into the current folder, often the repository under review. */
-export function cacheFolder(): string | null {
+/** An empty or relative HOME counts as none: it would lead into the current folder, often the repository under review. */
+function homeFolder(): string | null {
   try {
     const home = homedir();
-    return isAbsolute(home) ? join(home, ".cache", "hunkwise") : null;
+    return isAbsolute(home) ? home : null;
   } catch {
     return null;
   }
+}
+
+/** Null without a home. */
+export function cacheFolder(): string | null {
+  const home = homeFolder();
+  return home && join(home, ".cache", "hunkwise");
 }
 
 interface CacheFolder {

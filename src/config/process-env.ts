@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 
 /*
  * This file imports nothing of ours: `--help` and error messages need it, and the schema of the environment takes longer to load than to print
@@ -11,7 +11,7 @@ export function folderOfCaller(raw = process.env, current = process.cwd()): stri
   const { npm_lifecycle_event: script, npm_package_json: manifest = "", INIT_CWD: folder = "" } = raw;
   const own = join(import.meta.dirname, "../..");
   const isOurs = existsSync(manifest) && realpathSync(manifest) === join(own, "package.json");
-  return isOurs && script === "hunkwise" && current === own && folder !== "" ? folder : null;
+  return isOurs && script === "hunkwise" && current === own && isAbsolute(folder) ? folder : null;
 }
 
 export function programPath(): string {
@@ -28,6 +28,10 @@ export function userHome(): { home: string; configHome: string } | null {
   if (home === "") return null;
   return { home, configHome: process.env.XDG_CONFIG_HOME || `${home}/.config` };
 }
+
+/** Where the user wants the data of programs, if they or the system say so. */
+export const givenDataHome = (): string | undefined =>
+  process.env[process.platform === "win32" ? "LOCALAPPDATA" : "XDG_DATA_HOME"];
 
 /** COLUMNS, if that is a usable width; else null. */
 export function givenColumns(raw: Readonly<Record<string, string | undefined>> = process.env): number | null {

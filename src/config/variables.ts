@@ -114,8 +114,6 @@ export const defaultClaude = "claude-sonnet-5-5";
 export const defaultContextTokens = 128_000;
 /** Instructions, tools and one file of code fill a smaller context window. */
 export const leastContextTokens = 16_000;
-/** Data folder without `HUNKWISE_DATA_DIR`. */
-export const defaultDataFolder = ".hunkwise";
 
 interface About {
   /** For `docs/configuration.md` and `.env.example`. */
@@ -311,8 +309,8 @@ const Variables = z.object({
   }),
   HUNKWISE_DATA_DIR: server(text(), {
     description:
-      "Folder for the queue, mirrors of repositories, and the App's credentials from the setup page. A relative path is relative to the folder of Hunkwise's `package.json`, not to the current folder.",
-    fallback: defaultDataFolder,
+      "Folder for the queue, mirrors of repositories, and the App's credentials from the setup page. Unset: the user's data folder, such as `~/.local/share/hunkwise`; in a checkout of Hunkwise, `.hunkwise` beside its `package.json`. A relative path is relative to the folder of Hunkwise's `package.json`, never to the current one.",
+    example: "/var/lib/hunkwise",
     local: true,
   }),
   HUNKWISE_CONCURRENCY: server(whole(1, 64).default(2), {

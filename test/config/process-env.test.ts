@@ -20,6 +20,7 @@ describe("folderOfCaller", () => {
     ["a script that has gone to another folder", "/home/me/shop", {}],
     ["a process that npm did not start", own, { npm_package_json: undefined }],
     ["a program that names no folder", own, { INIT_CWD: undefined }],
+    ["a relative folder", own, { INIT_CWD: "shop" }],
   ])("The caller's folder does not count for %s", (_, current, raw) => {
     expect(folderOfCaller({ ...npm, ...raw }, current)).toBeNull();
   });

@@ -25,7 +25,7 @@ import { createStyle, plainLine, type Style, WIDEST, wrap } from "../../report/t
 import { type CommandContext, type CommandIo, exitCodes, explained } from "../command.ts";
 import { createEmbedder, createModel, keyOf, toolsOfReviews } from "../create-model.ts";
 import { wantsColor, write } from "../output.ts";
-import { requireRipgrep, requireTempFolder, tryDataFolder } from "../require-workable.ts";
+import { inPackage, requireRipgrep, requireTempFolder, tryDataFolder } from "../require-workable.ts";
 import { useProxy } from "../use-proxy.ts";
 
 export const doctor = (io: CommandContext) =>
@@ -148,12 +148,7 @@ async function checkParsers(): Promise<Diagnosis> {
 
 async function checkDataFolder({ dataDir }: Env): Promise<Diagnosis> {
   const state = await tryDataFolder(dataDir);
-  if (isInPackage(dataDir)) {
-    return warn(
-      `${dataDir} is in an installed package: an update deletes it`,
-      "If you run the App, set HUNKWISE_DATA_DIR to an absolute path elsewhere.",
-    );
-  }
+  if (isInPackage(dataDir)) return warn(`${dataDir} ${inPackage.says}`, inPackage.remedy);
   return ok(state === "there" ? dataDir : `${dataDir}, will be created at the first start`);
 }
 

@@ -9,7 +9,7 @@ import type { Worker } from "../../server/queue/worker.ts";
 import { type CommandContext, type CommandIo, explained } from "../command.ts";
 import type { App } from "../open-app.ts";
 import { programVersion } from "../output.ts";
-import { requireNextStart, requireWorkable } from "../require-workable.ts";
+import { inPackage, requireNextStart, requireWorkable } from "../require-workable.ts";
 import { useProxy } from "../use-proxy.ts";
 
 export const serve = (io: CommandContext) =>
@@ -61,10 +61,8 @@ async function openServerLog(env: Env): Promise<Logger> {
   const { openLog } = await import("../open-app.ts");
   const log = openLog(env);
   for (const notice of env.notices) log.warn(notice);
-  if (isInPackage(env.dataDir)) {
-    const why = "is in an installed package: an update deletes it, with the App's key and the queue";
-    log.warn(`The data folder ${env.dataDir} ${why}. Set HUNKWISE_DATA_DIR to an absolute path elsewhere.`);
-  }
+  if (isInPackage(env.dataDir))
+    log.warn(`The data folder ${env.dataDir} ${inPackage.says}. ${inPackage.remedy}`);
   return log;
 }
 
