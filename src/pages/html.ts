@@ -46,7 +46,7 @@ ${refreshSeconds && html`<meta http-equiv="refresh" content="${refreshSeconds}">
 <main id="content" tabindex="-1"><h1>${title}</h1>
 ${body}
 </main>
-<footer>${viewer?.isOperator && html`<p>You operate this server: beyond what GitHub shows you, you see its health, and the names, runs, costs and figures of all repositories, but no titles and texts.</p>`}${viewer && html`<p>Times are UTC.</p>`}</footer>
+<footer>${viewer?.isOperator && html`<p>You are an operator: you also see the server’s health, and the names, runs, costs and figures of all repositories, but not their text.</p>`}${viewer && html`<p>Times are UTC.</p>`}</footer>
 </body></html>
 `;
 

@@ -111,7 +111,10 @@ const Conversion = z.object({
   // Without them, only the log-in is missing: that must not cost the key, which GitHub returns only once.
   client_id: z.string().min(1).optional().catch(undefined),
   client_secret: z.string().min(1).optional().catch(undefined),
+  /** The person who created the App, or their organization. */
+  owner: z.object({ id: z.int().positive(), login: z.string(), type: z.string() }).nullish().catch(null),
 });
+type Owner = z.infer<typeof Conversion>["owner"];
 
 /**
  * Serves the page with the steps to a working server: its address, its model, and its GitHub App, which GitHub creates after the person has
@@ -187,7 +190,7 @@ function createSetupPage(
   const states = new LRUCache<string, true>({ max: mostStates });
   const { webUrl } = env.github;
 
-  function save(app: StoredApp): Answer {
+  function save(app: StoredApp, owner: Owner): Answer {
     try {
       storeApp(env.dataDir, app);
     } catch (error) {
@@ -201,8 +204,11 @@ function createSetupPage(
     log.info(`The GitHub App ${app.html_url} is set up; its credentials are in ${env.dataDir}/app.json`);
     if (!app.client_secret)
       log.warn("GitHub returned no client secret of the App, so nobody can log in to the pages");
+    const operators = operatorsWith(env, owner);
+    if (operators)
+      log.info(`To make ${owner?.login}, who owns the App, an operator, set ${operators} and start again`);
     onConfigured();
-    return redirect(`${app.html_url}/installations/new`);
+    return answer(webUrl, 200, "The App exists", created(env, app, owner));
   }
 
   function newState(): string {
@@ -223,7 +229,7 @@ function createSetupPage(
       if (!visited) return { status: 400, body: "The host header is missing or malformed." };
       const state = newState();
       const choices = readChoices(visited, query);
-      const shown = answer(webUrl, 200, "Set-up", steps(env, choices, state, readReport()));
+      const shown = answer(webUrl, 200, "Setup", steps(env, choices, state, readReport()));
       const secure = visited.startsWith("https:") ? "; Secure" : "";
       const setCookie = `${cookie}=${state}; HttpOnly; SameSite=Lax; Path=${paths.page}; Max-Age=${stateSeconds}${secure}`;
       return { ...shown, headers: { ...shown.headers, "set-cookie": setCookie } };
@@ -244,14 +250,17 @@ function createSetupPage(
       }
       // GitHub's answer took time: check again.
       if (hasStoredApp(env.dataDir)) return gone;
-      return save(converted);
+      return save(converted.app, converted.owner);
     },
   };
 }
 
 const unreturned = "GitHub created the App but did not return its credentials.";
 
-async function convert(env: Env, code: string): Promise<StoredApp | { problem: string }> {
+async function convert(
+  env: Env,
+  code: string,
+): Promise<{ app: StoredApp; owner: Owner } | { problem: string }> {
   const call = "POST /app-manifests/{code}/conversions";
   let answer: unknown;
   try {
@@ -266,11 +275,11 @@ async function convert(env: Env, code: string): Promise<StoredApp | { problem: s
     return {
       problem: `GitHub says that the App is not at ${webUrl}, so its credentials were not stored. Delete the App on GitHub and correct GHE_HOST.`,
     };
-  const { id, pem, webhook_secret, html_url, client_id, client_secret } = data;
+  const { id, pem, webhook_secret, html_url, client_id, client_secret, owner } = data;
   for (const secret of [pem, webhook_secret, client_secret])
     if (secret) registerSecret(secret, { keep: true });
   const login = client_id && client_secret ? { client_id, client_secret } : {};
-  return { app_id: id, private_key: pem, webhook_secret, html_url, ...login };
+  return { app: { app_id: id, private_key: pem, webhook_secret, html_url, ...login }, owner };
 }
 
 /** The form of an organization's name in addresses on GitHub. */
@@ -334,7 +343,8 @@ const webhookOf = (env: Env, { address }: Choices) => env.webhookProxyUrl ?? `${
 function addressStep(env: Env, choices: Choices): Step {
   const { address, visited, badAddress } = choices;
   const webhook = webhookOf(env, choices);
-  const reach = reachOfHost(URL.parse(webhook)?.hostname ?? "");
+  const host = URL.parse(webhook)?.hostname ?? "";
+  const reach = reachOfHost(host);
   const step = (state: StepState, word: string, about: Html): Step => {
     const form = env.webhookProxyUrl === null && addressForm(choices, state === "done");
     const body = html`<p>GitHub will send webhooks to <code>${webhook}</code>.</p>
@@ -351,7 +361,7 @@ ${about}${form}`;
   // GitHub's own hosts are reached through the internet.
   const isHosted = /^(github\.com|.*\.ghe\.com)$/.test(env.github.host);
   if (reach === "machine" || (reach === "network" && isHosted))
-    return step("missing", "Not reachable", unreachable(env, reach));
+    return step("missing", "Not reachable", unreachable(env, reach, host));
   if (env.webhookProxyUrl !== null)
     return step(
       "done",
@@ -382,10 +392,12 @@ network.</p>`,
   );
 }
 
-const unreachable = (env: Env, reach: "machine" | "network") => html`<p>GitHub cannot reach ${
-  reach === "machine"
-    ? "this name: it means the machine that looks it up"
-    : "this address: it exists only in your network"
+const unreachable = (
+  env: Env,
+  reach: "machine" | "network",
+  host: string,
+) => html`<p>GitHub cannot reach <code>${host}</code>: ${
+  reach === "machine" ? "there, that name means GitHub’s own machine" : "it exists only in your network"
 }. Do one of these:</p>
 <ul>
 ${
@@ -543,6 +555,33 @@ the client secret of the App is missing here. To add it:</p>
 secret, and restart Hunkwise.</li>
 </ol>`;
 
+/** The line that makes the person who owns the App an operator; null if there is no such person, or if they already are one. */
+function operatorsWith({ operators }: Env, owner: Owner): string | null {
+  if (owner?.type !== "User" || operators.has(owner.id)) return null;
+  return `HUNKWISE_OPERATORS=${[...operators, owner.id]}`;
+}
+
+function created(env: Env, { html_url }: StoredApp, owner: Owner): Html {
+  const line = operatorsWith(env, owner);
+  const { apiUrl } = env.github;
+  return html`<p>GitHub created <a href="${html_url}">${html_url}</a>, and Hunkwise has stored its credentials and starts with them.</p>
+<ol class="steps">
+<li class="next"><h2>1. Repositories</h2><p><a href="${html_url}/installations/new">Choose the repositories that it reviews</a></p></li>
+${
+  (line || env.operators.size === 0) &&
+  html`<li><h2>2. Operators</h2><p>An operator also sees the server's health, and the runs and costs of all repositories. To be one, add this line to the
+environment of Hunkwise, and start it again:</p>
+<pre>${line ?? "HUNKWISE_OPERATORS=ID"}</pre>
+<p>${
+    line
+      ? html`This is the number of the account <code>${owner?.login}</code>, which owns the App.`
+      : html`<code>ID</code> is the number of your account: the <code>id</code> at <code>${apiUrl}/users/YOUR-LOGIN</code>.`
+  } With Docker Compose, the line belongs in <code>.env</code> beside <code>compose.yml</code>; in a checkout, in <code>.env</code> beside
+<code>package.json</code>; with systemd, in <code>/etc/hunkwise.env</code>.</p></li>`
+}
+</ol>`;
+}
+
 const notStored = (
   { html_url }: StoredApp,
   why: string,
@@ -557,7 +596,7 @@ const notCreated = (why: string) =>
 
 const keyWanted = (isWrong: boolean) => html`<p>${
   isWrong && html`<strong>This is not the key.</strong> `
-}Who completes the set-up owns the bot. Enter the key from the log of Hunkwise, or open the address there.</p>
+}Who completes the setup owns the bot. Enter the key from the log of Hunkwise, or open the address there.</p>
 <form action="${paths.page}" method="get"><p><label for="key">Key</label> <input id="key" name="key" autocomplete="off" spellcheck="false" required></p>
 <button>Continue</button></form>`;
 
@@ -573,7 +612,12 @@ const answer = (webUrl: string, status: number, title: string, body: Html): Answ
   },
 });
 
-const sheet: Answer = { status: 200, body: style, headers: { "content-type": "text/css" } };
+/** Kept by the browser: when the last page is shown, this server has closed and the next one may not listen yet. */
+const sheet: Answer = {
+  status: 200,
+  body: style,
+  headers: { "content-type": "text/css", "cache-control": "private, max-age=3600" },
+};
 const redirect = (location: string): Answer => ({ status: 302, body: "See there.", headers: { location } });
 /** The same answer as that of the server which starts next. */
 const gone: Answer = { status: 404, body: "Not found." };

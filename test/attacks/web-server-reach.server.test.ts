@@ -150,7 +150,7 @@ describe("a connection", () => {
 });
 
 describe("a page or port for others", () => {
-  it("A server with an App has no set-up page, for any request", async () => {
+  it("A server with an App has no setup page, for any request", async () => {
     for (const path of [
       "/setup",
       "/setup/created",
@@ -168,7 +168,7 @@ describe("a page or port for others", () => {
       }
   });
 
-  it("The set-up page is gone as soon as the App is set up, and never appears in a frame", async () => {
+  it("The setup page is gone as soon as the App is set up, and never appears in a frame", async () => {
     const created = {
       id: 41,
       pem: privateKey,
@@ -180,7 +180,7 @@ describe("a page or port for others", () => {
       status: 200,
       body: { ...created, html_url: `http://${forge.host}/apps/hunk-bot` },
     }));
-    using data = new TempFolder("set-up");
+    using data = new TempFolder("setup");
     const env = { GHE_HOST: forge.host, GHE_PROTOCOL: "http", HUNKWISE_DATA_DIR: data.path, PORT: "0" };
     const { ended, seen, stop } = serving({ ...env, HOST: "127.0.0.1", ...shortTimes() });
     const home = await seen(/open (http:\/\/localhost:\d+\/\?key=\S+) /);

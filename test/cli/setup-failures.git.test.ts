@@ -55,7 +55,7 @@ async function complaintWithLog(args: readonly string[], env: Record<string, str
 
 const review = (...args: string[]) => ["review", "--repo", repo.dir, ...args];
 
-describe("A set-up that cannot work", () => {
+describe("A setup that cannot work", () => {
   it("A missing git is one line with the remedy", async () => {
     expect(await complaintOf(review(), { PATH: folder.path })).toMatch(/git was not found.*Install git/);
   });

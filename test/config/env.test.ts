@@ -671,7 +671,7 @@ describe("errors of the environment", () => {
   });
 });
 
-describe("the App that the set-up page stored", () => {
+describe("the App that the setup page stored", () => {
   const stored = {
     app_id: 5,
     private_key: pkcs1,

@@ -382,7 +382,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.getByRole("row", { name: /^Node/ }).waitFor({ timeout: 120_000 });
       const checks = await page.locator("tbody th[data-name=Check]").allTextContents();
       expect(checks).toEqual(expect.arrayContaining(["git", "ripgrep", "database", "GitHub", "model"]));
-      expect(await page.locator("footer").textContent()).toContain("You operate this server");
+      expect(await page.locator("footer").textContent()).toContain("You are an operator");
       const other = await opened("octocat");
       expect((await other.goto("/health"))?.status()).toBe(403);
       const text = await other.locator("main").textContent();
@@ -496,7 +496,7 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
-    it("The set-up page fits a phone, needs no script and has no serious fault", async () => {
+    it("The setup page fits a phone, needs no script and has no serious fault", async () => {
       using folder = new TempFolder("setup-in-chromium");
       const book = logBook();
       const setup = await startSetup({

@@ -87,7 +87,7 @@ const proxied = { "x-forwarded-host": "hunk.example.com", "x-forwarded-proto": "
 const keyInLog = () =>
   /\?key=(\S+)/.exec(String(lines.find((line) => String(line.message).includes("?key="))?.message))?.[1];
 
-it("The set-up page is where a server without an App leads", async () => {
+it("The setup page is where a server without an App leads", async () => {
   const response = await get("/?address=x");
   expect([response.status, response.headers.get("location")]).toEqual([302, "/setup?address=x"]);
   expect((await get("/healthz")).status).toBe(200);
@@ -97,7 +97,7 @@ it("The set-up page is where a server without an App leads", async () => {
   expect((await get("/probot")).status).toBe(404);
 });
 
-it("The set-up page runs no script, has its style from here, and sends forms to itself and to GitHub only", async () => {
+it("The setup page runs no script, has its style from here, and sends forms to itself and to GitHub only", async () => {
   const { html, response } = await open();
   expect(html).not.toMatch(/<script|<style|style=| on\w+=/);
   expect(response.headers.get("content-security-policy")).toBe(
@@ -107,14 +107,14 @@ it("The set-up page runs no script, has its style from here, and sends forms to 
   expect([style.status, style.headers.get("content-type")]).toEqual([200, "text/css"]);
 });
 
-it("The set-up page says what is missing at first", async () => {
+it("The setup page says what is missing at first", async () => {
   const { states, html } = await open("/setup");
   expect(states).toEqual(["Not reachable", "None", "Needs an address"]);
   expect(html).toContain("Missing: Address, Model, GitHub App.");
   expect(html).not.toContain('name="manifest"');
 });
 
-it("The set-up page creates an App without a model, and says what reviews use then", async () => {
+it("The setup page creates an App without a model, and says what reviews use then", async () => {
   const { states, steps, manifest } = await open();
   expect(states).toEqual(["Looks right", "None", "Ready to create"]);
   expect(steps[1]).toContain("reviews use only the built-in analyzers");
@@ -341,13 +341,13 @@ describe("the step of the App", () => {
 });
 
 it.each([{}, proxied, { host: "127.0.0.1" }, { via: "1.1 proxy" }])(
-  "The set-up page is shown only with the key from the log, whatever the way: %j",
+  "The setup page is shown only with the key from the log, whatever the way: %j",
   async (way) => {
     expect((await get("/setup", way as Record<string, string>)).status).toBe(403);
   },
 );
 
-it("The set-up page passes the key on, and returns by the name of the proxy", async () => {
+it("The setup page passes the key on, and returns by the name of the proxy", async () => {
   const guessed = await get("/setup?key=guess", proxied);
   expect([guessed.status, guessed.headers.get("set-cookie")]).toEqual([403, null]);
   expect(await guessed.text()).toMatch(/This is not the key.*name="key"/s);
@@ -362,7 +362,8 @@ it("The set-up page passes the key on, and returns by the name of the proxy", as
 it("The return from GitHub stores the App for the next start, readable by this user alone, and leads to its installation", async () => {
   const { state, cookie } = await open();
   const response = await get(`/setup/created?code=abc123&state=${state}`, { cookie });
-  expect(response.headers.get("location")).toBe(`http://${github.host}/apps/my-hunk/installations/new`);
+  expect(response.status).toBe(200);
+  expect(await response.text()).toContain(`href="http://${github.host}/apps/my-hunk/installations/new"`);
   await setup.configured;
   expect(github.asked).toMatchObject([{ method: "POST", url: "/api/v3/app-manifests/abc123/conversions" }]);
   expect(github.asked[0]!.headers.authorization).toBeUndefined();
@@ -376,6 +377,52 @@ it("The return from GitHub stores the App for the next start, readable by this u
   expect(JSON.stringify(lines)).not.toMatch(/secret-from-github|BEGIN/);
 });
 
+describe("the last page", () => {
+  const person = { id: 583231, login: "octo<b>", type: "User" };
+
+  async function lastPage(owner: unknown, env: RawEnv = {}) {
+    const { status, body } = conversion();
+    conversion = () => ({ status, body: { ...(body as object), owner } });
+    await setup.close();
+    await start(envOf(env));
+    const { state, cookie } = await open();
+    const page = await get(`/setup/created?code=abc123&state=${state}`, { cookie });
+    const html = await page.text();
+    expect(html).not.toMatch(/secret-from-github|BEGIN|<b>/);
+    expect(readServerEnv(rawEnv()).app?.id).toBe(41);
+    return { html, line: /<pre>(.*)<\/pre>/.exec(html)?.[1] };
+  }
+
+  it("The last page offers the account that owns the App as an operator, and so does the log", async () => {
+    const { html, line } = await lastPage(person);
+    expect(line).toBe("HUNKWISE_OPERATORS=583231");
+    expect(html).toContain("octo&lt;b&gt;");
+    expect(JSON.stringify(lines)).toContain("an operator, set HUNKWISE_OPERATORS=583231 and start again");
+    expect(readServerEnv({ HUNKWISE_OPERATORS: "583231" }).operators).toEqual(new Set([583231]));
+  });
+
+  it("The last page keeps the operators that are named, and offers nobody who already is one", async () => {
+    expect((await lastPage(person, { HUNKWISE_OPERATORS: "7" })).line).toBe("HUNKWISE_OPERATORS=7,583231");
+    rmSync(join(folder, "app.json"));
+    expect((await lastPage(person, { HUNKWISE_OPERATORS: "583231" })).html).not.toContain(
+      "HUNKWISE_OPERATORS",
+    );
+  });
+
+  it.each([{ ...person, type: "Organization" }, null, undefined, "x", { ...person, id: -1 }])(
+    "The last page says where a person's number is if GitHub names none as the owner: %j",
+    async (owner) => {
+      const { html, line } = await lastPage(owner);
+      expect(line).toBe("HUNKWISE_OPERATORS=ID");
+      expect(html).toContain(`http://${github.host}/api/v3/users/YOUR-LOGIN`);
+    },
+  );
+
+  it("The last page needs no style of a server that has closed meanwhile", async () => {
+    expect((await get("/style.css")).headers.get("cache-control")).toBe("private, max-age=3600");
+  });
+});
+
 it("The return from GitHub stores the key also if GitHub returns no client secret, and says what does not work then", async () => {
   const { status, body } = conversion();
   conversion = () => ({ status, body: { ...(body as object), client_secret: null } });
@@ -386,7 +433,7 @@ it("The return from GitHub stores the key also if GitHub returns no client secre
   expect(JSON.stringify(lines)).toContain("nobody can log in to the pages");
 });
 
-it("The return from GitHub closes the set-up", async () => {
+it("The return from GitHub closes the setup", async () => {
   const { state, cookie } = await open();
   const other = await open();
   await get(`/setup/created?code=abc123&state=${state}`, { cookie });
@@ -396,7 +443,7 @@ it("The return from GitHub closes the set-up", async () => {
   expect(github.asked).toHaveLength(1);
 });
 
-it("The set-up closes once another process has set the App up, whose credentials stay", async () => {
+it("The setup closes once another process has set the App up, whose credentials stay", async () => {
   const { state, cookie } = await open();
   const stored = { app_id: 5, private_key: privateKey, webhook_secret: "theirs", html_url: "http://x" };
   storeApp(folder, stored);

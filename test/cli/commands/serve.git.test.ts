@@ -57,7 +57,7 @@ async function serving(
 }
 
 describe("The server process", () => {
-  it("The server shows the set-up page if there is no App, and ends on SIGTERM", async () => {
+  it("The server shows the setup page if there is no App, and ends on SIGTERM", async () => {
     const run = await serving(["serve"], common(), /There is no GitHub App yet/, async (line) => {
       const [url = ""] = /http:\/\/localhost:\d+\S*/.exec(line) ?? [];
       const page = await fetch(url);
@@ -71,7 +71,7 @@ describe("The server process", () => {
     });
   });
 
-  it("The server asks the model for the set-up page, as doctor does, and says that it answers", async () => {
+  it("The server asks the model for the setup page, as doctor does, and says that it answers", async () => {
     const calls = [2, 20].map((a) => ({ name: "add_numbers", arguments: { a, b: 3 } }));
     await using endpoint = await startFakeOpenAi({ script: [{ tool_calls: calls }] });
     const model = { OPENAI_BASE_URL: endpoint.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "gpt-x" };
