@@ -8,7 +8,8 @@ import type { Queue } from "../queue/queue.ts";
 import { type DecideOptions, decide, handledEvents } from "./decide.ts";
 import { type Answer, Refusal } from "./http.ts";
 
-const largestBody = 25 * 1024 * 1024;
+/** Of a webhook, in bytes: as much as GitHub sends. */
+export const largestBody = 25 * 1024 * 1024;
 /** Bodies are held before their signature can be checked, so strangers could fill the memory with them. */
 const mostHeld = 4 * largestBody;
 /** The beginning of each body does not count: most webhooks are smaller, and are received even while strangers use up the limit. */
