@@ -42,9 +42,10 @@ async function startProxy(name: Name, upstream: number) {
   const [port, httpPort] = [await freePort(), await freePort()];
   const to = ["127.0.0.1:3000", `127.0.0.1:${upstream}`] as const;
   if (name === "caddy") {
-    const site = adapted(name, [to, [`${host} {`, `${host} {\n\ttls ${at("cert")} ${at("key")}`]]);
     const own = ["admin off", `storage file_system ${at("caddy")}`, `http_port ${httpPort}`];
-    writeFileSync(at("conf"), `{\n${own.join("\n")}\nhttps_port ${port}\n}\n${site}`);
+    const options = `{\n${own.join("\n")}\nhttps_port ${port}\n\tservers {`;
+    const site = `${host} {\n\ttls ${at("cert")} ${at("key")}`;
+    writeFileSync(at("conf"), adapted(name, [to, ["{\n\tservers {", options], [`${host} {`, site]]));
   } else {
     const servers = adapted(name, [
       to,
@@ -71,7 +72,8 @@ async function startProxy(name: Name, upstream: number) {
   async function ask(path: string, headers: Record<string, string> = {}, body: string | null = null) {
     const method = body === null ? "GET" : "POST";
     const sent = request({ ...place, path, method, headers: { host: `${host}:${port}`, ...headers } });
-    sent.end(body);
+    // The rest of a body that is refused may meet a closed connection, after the answer or before it.
+    sent.on("error", () => {}).end(body);
     const [answer] = await once(sent, "response");
     const text = Buffer.concat(await answer.toArray()).toString();
     return { status: answer.statusCode as number, headers: answer.headers, text };
@@ -115,7 +117,8 @@ for (const name of ["caddy", "nginx"] as const) {
       const deliver = async (bytes: number) => {
         const body = `{"zen":"${"z".repeat(bytes - 10)}"}`;
         const headers = { ...deliveryHeaders(body, "ping", `of-${bytes}`), "content-length": `${bytes}` };
-        return (await proxy.ask("/api/github/webhooks", headers, body)).status;
+        const answer = await proxy.ask("/api/github/webhooks", headers, body).catch(() => null);
+        return answer?.status ?? "cut off";
       };
 
       it("The proxy passes on what the server answers without a log-in, each path as it was written, and no metrics", async () => {
@@ -129,7 +132,7 @@ for (const name of ["caddy", "nginx"] as const) {
       it("The proxy passes on webhooks, the largest too, and refuses larger ones", async () => {
         expect(await deliver(40)).toBe(202);
         expect(await deliver(largestBody)).toBe(202);
-        expect(await deliver(largestBody + 1_000_000)).toBe(413);
+        expect([413, "cut off"]).toContain(await deliver(largestBody + 1_000_000));
       });
 
       it("The proxy leads to HTTPS, and forms of the pages can be sent there", async () => {
