@@ -1,11 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseEnv } from "node:util";
 import { describe, expect, it } from "vitest";
 import { readEnv } from "../../src/config/env.ts";
+import { storeApp } from "../../src/config/server-env.ts";
 import { environmentDocs } from "../../src/config/variables.ts";
 import { graceMs } from "../../src/server/queue/worker.ts";
 import { largestBody } from "../../src/server/webhooks/receive.ts";
+import { privateKey } from "../server/webhooks/support.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -62,4 +65,17 @@ describe("deploy/hunkwise.service", () => {
     const security = spawnSync("systemd-analyze", ["security", "--offline=true", "--threshold=35", file]);
     expect(security.status).toBe(0);
   });
+});
+
+it("The command of the documents writes the stored App as variables that the server reads", () => {
+  using folder = new TempFolder("stored");
+  const stored = { app_id: 5, private_key: privateKey, webhook_secret: "secret", html_url: "https://x/y" };
+  storeApp(folder.path, { ...stored, client_id: "Iv23", client_secret: "client" });
+  const document = readFileSync(join(root, "docs/operations.md"), "utf8");
+  const script = /exec -T hunkwise node -p '([^']+)' >> \.env/.exec(document)?.[1] ?? "";
+  const here = script.replace("/data/app.json", join(folder.path, "app.json"));
+  const { stdout } = spawnSync(process.execPath, ["-p", here], { encoding: "utf8" });
+  const { app, login } = readEnv(parseEnv(stdout));
+  expect(app).toEqual({ id: 5, privateKey, webhookSecret: "secret" });
+  expect(login).toEqual({ clientId: "Iv23", clientSecret: "client" });
 });
