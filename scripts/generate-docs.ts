@@ -1,12 +1,13 @@
 /**
  * Writes docs/commands.md, docs/tools.md, docs/configuration.md, .env.example and the JSON Schemas from the declarations in the code,
- * rules/<language>.json from the rules in their folders, and the tables of docs/performance.md from the
- * figures in docs/figures. With `--check` writes nothing, names every outdated file and exits with 1.
+ * rules/<language>.json from the rules in their folders, the tables of docs/performance.md from the figures in docs/figures, and what
+ * package.json says into other files: the version into server.json and .pre-commit-hooks.yaml, the owner of the repository into all. With `--check` writes nothing, names every outdated file and exits with 1.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
+import packageJson from "../package.json" with { type: "json" };
 import {
   changingTools,
   commandTools,
@@ -35,6 +36,7 @@ import { reviewJsonSchema } from "../src/report/json.ts";
 import { rulesFolder } from "../src/tasks/rules/analyzers/analyze-change.ts";
 import { ruleLanguages } from "../src/tasks/rules/analyzers/rule-file.ts";
 import { benchTable, markdownTable, scaleTables } from "./figures.ts";
+import { repositoryOf, textsOf, withOwner } from "./repository.ts";
 import { ruleList } from "./rule-source.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -504,6 +506,13 @@ const pages: Record<string, string> = {
 for (const language of ruleLanguages) pages[`rules/${language}.json`] = await ruleList(rulesFolder, language);
 const current = (path: string) =>
   existsSync(join(root, path)) ? readFileSync(join(root, path), "utf8") : "";
+const repository = repositoryOf(packageJson);
+const [, before = repository.owner] = /io\.github\.([\w-]+)/.exec(current("server.json")) ?? [];
+for (const path of textsOf(root)) pages[path] ??= current(path);
+for (const [path, text] of Object.entries(pages)) pages[path] = withOwner(text, repository, before);
+const released = /(?<="version": ")[^"]+|(?<=hunkwise@)\d[^"]*/g;
+for (const path of ["server.json", ".pre-commit-hooks.yaml"])
+  pages[path] = pages[path]!.replaceAll(released, packageJson.version);
 const stale = Object.entries(pages).filter(([path, text]) => current(path) !== text);
 
 if (process.argv.includes("--check")) {

@@ -41,7 +41,7 @@ describe.concurrent("the workflows of docs/action.md", patient, () => {
     "$heading: The workflow posts comments, a summary and a check with the permissions that it names",
     ({ workflow }) =>
       onAction({ base, head: conflict, script }, async (one) => {
-        const step = workflow.jobs.review?.steps.find(({ uses }) => uses.startsWith("OWNER/hunkwise@"));
+        const step = workflow.jobs.review?.steps.find(({ uses }) => /^[\w-]+\/hunkwise@/.test(uses));
         const given = step?.with ?? {};
         expect(Object.keys(given).filter((name) => !(name in actionFile.inputs))).toEqual([]);
         const events = typeof workflow.on === "string" ? [workflow.on] : Object.keys(workflow.on);
