@@ -24,7 +24,8 @@ RUN --mount=type=bind,from=package,target=/package \
 
 FROM node:24-bookworm-slim
 # git is the one program a review needs beside node; ripgrep comes inside its package. The commands of /fix run in bubblewrap, where the
-# host allows it.
+# host allows it. Debian keeps one version of each, the one with its corrections: a pinned one could not be installed after the next.
+# hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install -y --no-install-recommends git bubblewrap ca-certificates \
  && rm -rf /var/lib/apt/lists/* \
@@ -40,7 +41,8 @@ RUN cache=/app/node_modules/.cache/hunkwise && mkdir -p "$cache" && chown node "
       node dist/border/review-process.js </dev/null \
  && chown -R root:root "$cache" && chmod -R a+rX,go-w "$cache"
 
-USER node
+# The user node, by its number: Kubernetes' runAsNonRoot does not look up names.
+USER 1000
 # Nothing is written but /data and /tmp: start it with --read-only --tmpfs /tmp, --cap-drop ALL and --security-opt no-new-privileges,
 # as compose.yml does. Whether others reach its ports is said where they are published.
 ENV HOST=0.0.0.0 PORT=3000 HUNKWISE_METRICS_HOST=0.0.0.0 HUNKWISE_DATA_DIR=/data

@@ -28,7 +28,7 @@ const instructions = read("Dockerfile")
 describe("the image", () => {
   it("The image runs as a user that is not root, who owns none of its code", () => {
     const last = instructions.slice(instructions.findLastIndex((one) => one.startsWith("FROM ")));
-    expect(last.filter((one) => one.startsWith("USER "))).toEqual(["USER node"]);
+    expect(last.filter((one) => one.startsWith("USER "))).toEqual(["USER 1000"]);
     expect(last.filter((one) => /^(COPY|ADD)\b/.test(one) && /--(chown|chmod)/.test(one))).toEqual([]);
   });
 

@@ -150,6 +150,6 @@ describe("the image", () => {
     const dockerfile = read("Dockerfile");
     expect(dockerfile).toMatch(/^EXPOSE 3000 9464$/m);
     expect(dockerfile).toMatch(/^CMD \["node", "dist\/cli.js", "serve"\]$/m);
-    expect(dockerfile).toMatch(/^USER node$/m);
+    expect(dockerfile).toMatch(/^USER 1000$/m);
   });
 });
