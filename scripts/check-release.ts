@@ -1,10 +1,3 @@
-/**
- * `node scripts/check-release.ts VERSION`: whether this commit may be released under that version. Prints what is wrong, and exits with 1;
- * otherwise prints the notes of the release.
- */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-
 /** What package.json and CHANGELOG.md say. */
 export interface Written {
   packageVersion: string;
@@ -26,14 +19,4 @@ export function releaseOf(
     return { fault: `CHANGELOG.md has no section '## [${version}]': rename 'Unreleased' in a commit first` };
   const notes = own.slice(own.indexOf("\n")).trim();
   return notes === "" ? { fault: `The section '## [${version}]' of CHANGELOG.md is empty` } : { notes };
-}
-
-if (import.meta.main) {
-  const read = (name: string) => readFileSync(join(import.meta.dirname, "..", name), "utf8");
-  const { version: packageVersion } = JSON.parse(read("package.json"));
-  const found = releaseOf(process.argv[2] ?? "", { packageVersion, changelog: read("CHANGELOG.md") });
-  if ("fault" in found) {
-    process.stderr.write(`${found.fault}.\n`);
-    process.exitCode = 1;
-  } else process.stdout.write(`${found.notes}\n`);
 }
