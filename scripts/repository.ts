@@ -47,7 +47,7 @@ export const textsOf = (root: string): string[] =>
  */
 export function withOwner(text: string, { owner }: Repository, before: string): string {
   const image = owner === nobody ? owner : owner.toLowerCase();
-  const named = (one: string) => new RegExp(`(?<![\\w@./-])${one}(?=/${NAME}\\b)|(?<=\\s@)${one}\\b`, "g");
+  const named = (one: string) => new RegExp(`(?<![\\w@.-])${one}(?=/${NAME}\\b)|(?<=\\s@)${one}\\b`, "g");
   return text
     .replaceAll(named(before), owner)
     .replaceAll(named(nobody), owner)

@@ -66,6 +66,7 @@ describe("the owner of the repository", () => {
     ["repository: OWNER/hunkwise # a copy", "repository: Octo-Org/hunkwise #"],
     ["cosign verify ghcr.io/OWNER/hunkwise:1.2.3", "ghcr.io/octo-org/hunkwise:1.2.3"],
     ["io.github.OWNER/hunkwise", "io.github.Octo-Org/hunkwise"],
+    ["gh api repos/OWNER/hunkwise/rulesets", "repos/Octo-Org/hunkwise/rulesets"],
     ["* @OWNER", "* @Octo-Org"],
   ])("`%s` becomes `%s`, and back", (text, wanted) => {
     const done = withOwner(text, octoOrg, "OWNER");

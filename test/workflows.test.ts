@@ -2,7 +2,6 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import packageJson from "../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -102,35 +101,4 @@ it("Hunkwise reviews its own pull requests with the events and permissions that 
   const { permissions, ...recommended }: Workflow = parse(block);
   expect(recommended).toMatchObject({ on, concurrency, jobs: { review: { if: jobs.review?.if } } });
   expect(jobs.review?.permissions).toEqual(permissions);
-});
-
-it("A checkout cannot be published: npm refuses a private package, and only the workflow makes it public", () => {
-  expect(packageJson.private).toBe(true);
-  expect(read(".github/workflows/release.yml").match(/npm pkg delete private/g)).toHaveLength(1);
-});
-
-describe("the release", () => {
-  const { on, jobs } = workflow("release");
-
-  it("A person starts the release and names the version", () => {
-    expect(on).toEqual({
-      workflow_dispatch: { inputs: { version: expect.objectContaining({ required: true }) } },
-    });
-  });
-
-  it("The release has no secret: npm and cosign trust the workflow's identity", () => {
-    expect(read(".github/workflows/release.yml")).not.toMatch(/secrets\.|NPM_TOKEN|NODE_AUTH_TOKEN/);
-    const identified = Object.entries(jobs).filter(([, job]) => job.permissions?.["id-token"] === "write");
-    expect(identified.map(([name]) => name)).toEqual(["npm", "image"]);
-  });
-
-  it("The release runs other code only in jobs without write access, before it publishes", () => {
-    const { package: build, ...others } = jobs;
-    expect(build?.permissions).toEqual({ contents: "read" });
-    for (const job of Object.values(others)) {
-      expect(job.environment).toBe("release");
-      expect([job.needs].flat()).toContain("package");
-      expect(job.steps.filter(({ run }) => /npm (ci|install|run)|npx|node /.test(run ?? ""))).toEqual([]);
-    }
-  });
 });
