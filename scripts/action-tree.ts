@@ -26,7 +26,8 @@ interface ActionFile {
 /** @param folder does not exist, or is empty */
 export async function makeActionTree(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  for (const name of [...packageJson.files, "LICENSE", ".pre-commit-hooks.yaml"])
+  const read = ["docs", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", "LICENSE"];
+  for (const name of new Set([...packageJson.files, ...read, ".pre-commit-hooks.yaml"]))
     if (name !== "dist") await cp(join(root, name), join(folder, name), { recursive: true });
   // With these, npm would build the package when it installs it from git.
   const { scripts: _, devDependencies: __, overrides: ___, ...packed } = packageJson;

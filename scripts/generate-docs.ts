@@ -1,7 +1,7 @@
 /**
  * Writes docs/commands.md, docs/tools.md, docs/configuration.md, .env.example and the JSON Schemas from the declarations in the code,
  * rules/<language>.json from the rules in their folders, the tables of docs/performance.md from the figures in docs/figures, and what
- * package.json says into other files: the version into server.json and .pre-commit-hooks.yaml, the owner of the repository into all. With `--check` writes nothing, names every outdated file and exits with 1.
+ * package.json says into other files: the version into server.json, the owner of the repository into all. With `--check` writes nothing, names every outdated file and exits with 1.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -510,9 +510,7 @@ const repository = repositoryOf(packageJson);
 const [, before = repository.owner] = /io\.github\.([\w-]+)/.exec(current("server.json")) ?? [];
 for (const path of textsOf(root)) pages[path] ??= current(path);
 for (const [path, text] of Object.entries(pages)) pages[path] = withOwner(text, repository, before);
-const released = /(?<="version": ")[^"]+|(?<=hunkwise@)\d[^"]*/g;
-for (const path of ["server.json", ".pre-commit-hooks.yaml"])
-  pages[path] = pages[path]!.replaceAll(released, packageJson.version);
+pages["server.json"] = pages["server.json"]!.replaceAll(/(?<="version": ")[^"]+/g, packageJson.version);
 const stale = Object.entries(pages).filter(([path, text]) => current(path) !== text);
 
 if (process.argv.includes("--check")) {

@@ -46,7 +46,11 @@ describe("action.yml in a clean folder", () => {
       // The Node of the step before, and the machine's npm.
       PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
       HOME: process.env.HOME ?? "",
-      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => /^npm_config_|_proxy$|^NODE_EXTRA_CA_CERTS$/i.test(name))),
+      ...Object.fromEntries(
+        Object.entries(process.env).filter(([name]) =>
+          /^npm_config_|_proxy$|^NODE_EXTRA_CA_CERTS$/i.test(name),
+        ),
+      ),
     };
     const shell = ["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", install];
     const done = await timed("installed and built", () =>

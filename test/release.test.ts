@@ -70,8 +70,8 @@ describe("the workflow of a release", () => {
 
 describe("the bill of materials", () => {
   const rule = "-".repeat(80);
-  const licences = [
-    "Hunkwise contains these 3 works of others, each under its own licence.\n",
+  const licenses = [
+    "Hunkwise contains these 3 works of others, each under its own license.\n",
     "zod 4.6.7 (MIT)\n\nTerms.\n",
     `@ast-grep/lang-c 0.0.6 (ISC)\ntree-sitter-c 0.24.1 (MIT)\n\nTerms\n${rule}\n\nNotices of others\n\nMore terms.\n`,
   ].join(`\n${rule}\n\n`);
@@ -100,7 +100,7 @@ describe("the bill of materials", () => {
     ],
     dependencies: [{ ref: "clone@1.0.0", dependsOn: ["zod@4.6.7", "vitest@5.1.1"] }],
   };
-  const bill = billOf(all, licences, { commit: "0".repeat(40), time: "2026-12-01T00:00:00Z" });
+  const bill = billOf(all, licenses, { commit: "0".repeat(40), time: "2026-12-01T00:00:00Z" });
 
   it("The bill names what the package contains, although npm takes that for development, and what is installed beside it", () => {
     expect(bill.components.filter(isBundled).map((one) => one["bom-ref"])).toEqual([
@@ -118,15 +118,15 @@ describe("the bill of materials", () => {
 
   it("The bill of a commit is always the same, and that of another commit has another number", () => {
     const at = { commit: "0".repeat(40), time: "2026-12-01T00:00:00Z" };
-    expect(billOf(all, licences, at)).toEqual(bill);
+    expect(billOf(all, licenses, at)).toEqual(bill);
     expect(bill.serialNumber).toMatch(
       /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/,
     );
-    expect(billOf(all, licences, { ...at, commit: "1".repeat(40) }).serialNumber).not.toBe(bill.serialNumber);
+    expect(billOf(all, licenses, { ...at, commit: "1".repeat(40) }).serialNumber).not.toBe(bill.serialNumber);
   });
 
-  it("A list of licences that is not read whole is refused", () => {
-    expect(() => listedWorks(licences.replace("tree-sitter-c 0.24.1", "tree-sitter-c"))).toThrow(
+  it("A list of licenses that is not read whole is refused", () => {
+    expect(() => listedWorks(licenses.replace("tree-sitter-c 0.24.1", "tree-sitter-c"))).toThrow(
       "2 works were read",
     );
   });

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import packageJson from "../../package.json" with { type: "json" };
-import { type ActionIds, artefacts, fileOfPackage } from "./make.ts";
+import { type ActionIds, artifacts, fileOfPackage } from "./make.ts";
 import {
   CannotCheck,
   cacheFolder,
@@ -31,7 +31,7 @@ interface Check {
   check: () => string | Promise<string>;
 }
 
-const at = (file: keyof typeof artefacts) => join(releaseFolder, artefacts[file]);
+const at = (file: keyof typeof artifacts) => join(releaseFolder, artifacts[file]);
 const readJson = (path: string) => JSON.parse(readFileSync(path, "utf8"));
 const bill = (): Bom => readJson(at("bill"));
 
@@ -196,9 +196,7 @@ function checkHooks(): string {
   run(program, ["validate-manifest", join(root, ".pre-commit-hooks.yaml")]);
   const { ids, cwd: repo } = clonedAction();
   const cwd = repositoryToReview();
-  // The package is in no registry before the release: its file takes the place.
-  const hooks = [{ id: "hunkwise", additional_dependencies: [at("package")] }];
-  const config = { repos: [{ repo, rev: ids.commit, hooks }] };
+  const config = { repos: [{ repo, rev: ids.commit, hooks: [{ id: "hunkwise" }] }] };
   writeFileSync(join(cwd, ".pre-commit-config.yaml"), JSON.stringify(config));
   run("git", ["add", "."], { cwd });
   // pre-commit prefers a program that Debian calls nodejs.
@@ -213,7 +211,7 @@ function checkHooks(): string {
 const checkImage = () =>
   run("bash", ["scripts/release/image.sh", at("package"), join(cacheFolder, "images")]).trim();
 const checkSums = () => {
-  const files = run("sha256sum", ["--check", artefacts.sums], { cwd: releaseFolder }).trim().split("\n");
+  const files = run("sha256sum", ["--check", artifacts.sums], { cwd: releaseFolder }).trim().split("\n");
   return `${files.length} files are as noted`;
 };
 

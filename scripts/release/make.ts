@@ -13,14 +13,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { makeActionTree } from "../action-tree.ts";
-import { releaseOf } from "../check-release.ts";
+import { releaseOf } from "./notes.ts";
 import { releaseFolder, root, run } from "./program.ts";
 import { type Bom, billOf } from "./sbom.ts";
 
 const { name, version } = packageJson;
 
 /** The files of a release by what they are. SHA256SUMS lists all others. */
-export const artefacts = {
+export const artifacts = {
   package: `${name}-${version}.tgz`,
   bill: `${name}-${version}.cdx.json`,
   action: `${name}-action-${version}.bundle`,
@@ -39,7 +39,7 @@ export interface ActionIds {
   source: string;
 }
 
-const at = (file: keyof typeof artefacts) => join(releaseFolder, artefacts[file]);
+const at = (file: keyof typeof artifacts) => join(releaseFolder, artifacts[file]);
 const git = (...args: string[]) => run("git", args).trim();
 const writeJson = (path: string, value: unknown) =>
   writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
@@ -63,22 +63,22 @@ export async function makeRelease(wanted: string | undefined, say: (line: string
   mkdirSync(releaseFolder);
 
   writeFileSync(at("notes"), `${notes}\n`);
-  say(`${artefacts.notes}: from CHANGELOG.md`);
+  say(`${artifacts.notes}: from CHANGELOG.md`);
   packPublic();
-  say(`${artefacts.package}: npm pack, without "private" (sha256 ${sha256(at("package")).slice(0, 16)})`);
+  say(`${artifacts.package}: npm pack, without "private" (sha256 ${sha256(at("package")).slice(0, 16)})`);
   const time = new Date(seconds * 1000).toISOString();
   const bill = billOf(billOfLockFile(), fileOfPackage("dist/THIRD-PARTY-LICENSES.txt"), { commit, time });
   writeJson(at("bill"), bill);
-  say(`${artefacts.bill}: CycloneDX, ${bill.components.length} components`);
+  say(`${artifacts.bill}: CycloneDX, ${bill.components.length} components`);
   const ids = await commitAction(commit, seconds);
   writeJson(at("actionIds"), ids);
-  say(`${artefacts.action}: tree ${ids.tree}, commit ${ids.commit} on ${commit.slice(0, 12)}`);
+  say(`${artifacts.action}: tree ${ids.tree}, commit ${ids.commit} on ${commit.slice(0, 12)}`);
   copyFileSync(join(root, "server.json"), at("server"));
   copyFileSync(join(import.meta.dirname, "schemastore-entry.json"), at("schemaStore"));
-  say(`${artefacts.server}, ${artefacts.schemaStore}: as \`npm run docs\` keeps them`);
+  say(`${artifacts.server}, ${artifacts.schemaStore}: as \`npm run docs\` keeps them`);
   const files = readdirSync(releaseFolder).sort();
   for (const file of files) appendFileSync(at("sums"), `${sha256(join(releaseFolder, file))}  ${file}\n`);
-  say(`${artefacts.sums}: of ${files.length} files`);
+  say(`${artifacts.sums}: of ${files.length} files`);
 }
 
 /** The bill that npm makes of the lock file, with the packages for all platforms. */
@@ -103,7 +103,7 @@ function notesOf(wanted: string | undefined, say: (line: string) => void): strin
 function packPublic(): void {
   using folder = mkdtempDisposableSync(join(tmpdir(), "hunkwise-package-"));
   run("npm", ["pack", "--silent", "--pack-destination", folder.path]);
-  run("tar", ["-xzf", artefacts.package], { cwd: folder.path });
+  run("tar", ["-xzf", artifacts.package], { cwd: folder.path });
   const cwd = join(folder.path, "package");
   run("npm", ["pkg", "delete", "private"], { cwd });
   run("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", releaseFolder], { cwd });
@@ -117,12 +117,6 @@ async function commitAction(source: string, seconds: number): Promise<ActionIds>
   using folder = mkdtempDisposableSync(join(tmpdir(), "hunkwise-action-"));
   const [cwd, repository] = [join(folder.path, "tree"), join(folder.path, "git")];
   await makeActionTree(cwd);
-  // What pre-commit installs from a tag: an empty package, beside which the hooks name the real one.
-  const empty = { name: `${name}-action`, version, type: "module", private: true, files: [] };
-  writeJson(join(cwd, "package.json"), empty);
-  for (const file of [".pre-commit-hooks.yaml", "README.md", "SECURITY.md"])
-    copyFileSync(join(root, file), join(cwd, file));
-
   const who = ["AUTHOR", "COMMITTER"].flatMap((role) => [
     [`GIT_${role}_NAME`, "Hunkwise release"],
     [`GIT_${role}_EMAIL`, "release@hunkwise.invalid"],

@@ -21,15 +21,15 @@ export interface Bom {
   dependencies: { ref: string; dependsOn: string[] }[];
 }
 
-/** Names and versions of the works that THIRD-PARTY-LICENSES.txt lists, with their licences. */
-export function listedWorks(licences: string): Map<string, string> {
-  const [intro = "", ...parts] = licences.split(`\n${"-".repeat(80)}\n\n`);
-  // A licence may have such a line of its own; no work begins after it.
+/** Names and versions of the works that THIRD-PARTY-LICENSES.txt lists, with their licenses. */
+export function listedWorks(licenses: string): Map<string, string> {
+  const [intro = "", ...parts] = licenses.split(`\n${"-".repeat(80)}\n\n`);
+  // A license may have such a line of its own; no work begins after it.
   const lines = parts.flatMap((part) => part.slice(0, part.indexOf("\n\n")).split("\n"));
   const works = new Map<string, string>();
   for (const line of lines) {
-    const [, name, version, licence] = /^(\S+) (\d\S*) \((.+)\)$/.exec(line) ?? [];
-    if (licence) works.set(`${name}@${version}`, licence);
+    const [, name, version, license] = /^(\S+) (\d\S*) \((.+)\)$/.exec(line) ?? [];
+    if (license) works.set(`${name}@${version}`, license);
   }
   if (!intro.includes(`contains these ${works.size} works`))
     throw new Error(`Of THIRD-PARTY-LICENSES.txt, ${works.size} works were read; it says: ${intro}`);
@@ -43,15 +43,15 @@ export const isBundled = ({ properties = [] }: Component) =>
   properties.some(({ name, value }) => name === bundledMark.name && value === bundledMark.value);
 
 /**
- * The bill of materials of the package: what it contains, by its own list of licences, and what npm installs beside it. npm alone would tell
+ * The bill of materials of the package: what it contains, by its own list of licenses, and what npm installs beside it. npm alone would tell
  * neither: to npm, what is bundled is for development. The same commit always has the same bill.
  *
  * @param all the bill that npm makes of the lock file
  */
-export function billOf(all: Bom, licences: string, { commit, time }: { commit: string; time: string }): Bom {
-  const works = listedWorks(licences);
+export function billOf(all: Bom, licenses: string, { commit, time }: { commit: string; time: string }): Bom {
+  const works = listedWorks(licenses);
   const known = new Map(all.components.map((one) => [`${one.name}@${one.version}`, one]));
-  const bundled = [...works].map(([work, licence]): Component => {
+  const bundled = [...works].map(([work, license]): Component => {
     const [, name = "", version = ""] = /^(.+)@(.+)$/.exec(work) ?? [];
     const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
     // Grammars are in no lock file: their parsers are, which others generated from them.
@@ -61,7 +61,7 @@ export function billOf(all: Bom, licences: string, { commit, time }: { commit: s
       name,
       version,
       purl,
-      licenses: [{ expression: licence }],
+      licenses: [{ expression: license }],
     };
     return { ...(known.get(work) ?? ours), scope: "required", properties: [bundledMark] };
   });

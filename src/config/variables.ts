@@ -496,14 +496,14 @@ function emptyOf(raw: RawEnv): string[] {
     .map(([name]) => `${name} is set but empty; it counts as unset`);
 }
 
-/** @param isMisspelt names only those that are close to the name of one that is read, and unset */
-export const unknownOf = (raw: RawEnv, isMisspelt = false): string[] =>
+/** @param isMisspelled names only those that are close to the name of one that is read, and unset */
+export const unknownOf = (raw: RawEnv, isMisspelled = false): string[] =>
   Object.entries(raw).flatMap(([name, value]) => {
     if (!value?.trim() || known.has(name) || isShared(name.toUpperCase())) return [];
     const meant = nearest(name.toUpperCase());
     if (meant !== undefined)
       return raw[meant]?.trim() ? [] : [`${name} is not a known variable. Did you mean ${meant}?`];
-    const isOurs = !isMisspelt && /^HUNKWISE_(?!SKIP_HOOK$)/.test(name);
+    const isOurs = !isMisspelled && /^HUNKWISE_(?!SKIP_HOOK$)/.test(name);
     return isOurs ? [`${name} is not a known variable`] : [];
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { releaseOf } from "../scripts/check-release.ts";
+import { releaseOf } from "../scripts/release/notes.ts";
 
 const changelog =
   "# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - 2026-12-01\n\n### Added\n- A thing.\n\n## [1.2.2]\n";
