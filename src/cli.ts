@@ -13,7 +13,7 @@ function isTooOld(version: string): boolean {
 
 if (isTooOld(process.versions.node)) {
   process.stderr.write(
-    `hunkwise: Node ${process.versions.node} is too old. Install Node ${OLDEST_NODE.join(".")} or newer.\n`,
+    `hunkwise: Node ${process.versions.node} is too old. Install Node ${OLDEST_NODE.join(".")} or newer, and put it first on PATH (docs/cli.md#install).\n`,
   );
   process.exitCode = 2;
 } else {

@@ -59,7 +59,7 @@ function runWithNode(version: string) {
 it.each(["12.22.12", "20.20.2", "22.19.0"])("Node %s is refused with one line", (version) => {
   expect(runWithNode(version)).toEqual({
     ...{ status: 2, stdout: "" },
-    stderr: `hunkwise: Node ${version} is too old. Install Node 22.20 or newer.\n`,
+    stderr: `hunkwise: Node ${version} is too old. Install Node 22.20 or newer, and put it first on PATH (docs/cli.md#install).\n`,
   });
 });
 

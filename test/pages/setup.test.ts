@@ -350,7 +350,7 @@ it.each([{}, proxied, { host: "127.0.0.1" }, { via: "1.1 proxy" }])(
 it("The setup page passes the key on, and returns by the name of the proxy", async () => {
   const guessed = await get("/setup?key=guess", proxied);
   expect([guessed.status, guessed.headers.get("set-cookie")]).toEqual([403, null]);
-  expect(await guessed.text()).toMatch(/This is not the key.*name="key"/s);
+  expect(await guessed.text()).toMatch(/This is not the key of the running server.*name="key"/s);
   const key = keyInLog();
   const { response, manifest, html } = await open("/setup?organization=", proxied);
   expect(response.status).toBe(200);

@@ -189,8 +189,8 @@ async function checkDatabase(env: Env): Promise<Diagnosis> {
 async function checkGitHub(env: Env): Promise<Diagnosis> {
   if (env.app === null) {
     return warn(
-      "no App credentials: pull requests are not reviewed",
-      "Run `hunkwise serve` and open its page to create the App.",
+      "no App credentials, which only a server needs",
+      "To have pull requests reviewed, run `hunkwise serve` and open its page to create the App.",
     );
   }
   const { createProbot, appIdentity } = await import("../../server/webhooks/app-auth.ts");

@@ -334,7 +334,8 @@ async function printedFindings(file: string, head: string): Promise<PrintedFindi
   if (head_sha === head) return findings;
   const reviewed = head_sha === null ? "uncommitted changes" : `the commit ${head_sha.slice(0, 12)}`;
   throw new AppError("usage", `the report is about ${reviewed}, but the head is ${head.slice(0, 12)}`, {
-    remedy: "Commit all changes and review the head first, or name the reviewed commit with --head.",
+    remedy:
+      "Commit all changes and run hunkwise review --committed first, or name the reviewed commit with --head.",
   });
 }
 
@@ -349,7 +350,8 @@ async function recordedFindings({ folder, head }: FindingQuery): Promise<Printed
     if (data) return data.findings.map(({ finding }) => ({ ...finding, rule: finding.source }));
   }
   throw new AppError("usage", `no review of ${head.slice(0, 12)} is on record`, {
-    remedy: "Run hunkwise review --output FILE.json, and pass the file with --from.",
+    remedy:
+      "Commit all changes, run hunkwise review --committed --output FILE.json, and pass the file with --from.",
   });
 }
 

@@ -34,6 +34,9 @@ const busyTimeoutMs = 50;
 
 /** SQLite's result codes about the file. The higher bytes of a code are details. */
 const codes = { busy: 5, locked: 6, readOnly: 8, ioError: 10, full: 13, cannotOpen: 14 };
+const damaged: readonly number[] = [11, 26];
+const startAnew =
+  "move queue.db, queue.db-wal and queue.db-shm to another folder, and keep app.json, which is the App.";
 const ofTheFile: readonly number[] = Object.values(codes);
 const codeOf = (error: unknown) => ((error as { errcode?: number }).errcode ?? 0) % 256;
 
@@ -58,8 +61,9 @@ export function openSqliteDatabase(folder: string, options: { patienceMs?: numbe
     return withConnection(database, file, options.patienceMs ?? defaultPatienceMs);
   } catch (error) {
     database?.close();
-    const remedy =
-      "Make it a folder that this user can write to, or set HUNKWISE_DATA_DIR to another folder.";
+    const remedy = damaged.includes(codeOf(error))
+      ? `queue.db is damaged: ${startAnew}`
+      : "Make it a folder that this user can write to, or set HUNKWISE_DATA_DIR to another folder.";
     throw unusable(`Cannot use the data folder ${path}`, error, { remedy });
   }
 }
@@ -114,7 +118,7 @@ const versionOf = (database: DatabaseSync) =>
 function requireKnown(version: number): void {
   if (version === schemaVersion) return;
   throw new AppError("data_folder_unusable", `queue.db has schema ${version}, written by another version`, {
-    remedy: `This version supports schema ${schemaVersion}. Start the other version again, or move queue.db to another folder.`,
+    remedy: `This version supports schema ${schemaVersion}. Start the other version again, or ${startAnew}`,
   });
 }
 

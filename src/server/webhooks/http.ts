@@ -150,6 +150,13 @@ async function answerOf(handler: Handler, request: IncomingMessage, log: Logger)
   }
 }
 
+/** Rejects with `config_invalid` if the address is not available now. */
+export async function requireFree(options: ListenOptions): Promise<void> {
+  const server = createServer();
+  await bind(server, options);
+  await once(server.close(), "close");
+}
+
 async function bind(server: Server, { host, port, log, variable }: ListenOptions): Promise<number> {
   try {
     await once(server.listen({ port, ...(host && { host }) }), "listening");
@@ -165,7 +172,7 @@ const unusable = (cause: unknown, host: string | null, port: number, variable: s
     "config_invalid",
     `Cannot listen on ${host ?? "all addresses"}, port ${port}: ${errorLine(cause)}`,
     {
-      remedy: `Stop the program that uses this port, or set ${variable} to a port, and HOST to an address, that this user may use.`,
+      remedy: `Stop the program that uses this port, or set ${variable} to a port, and ${variable.replace("PORT", "HOST")} to an address, that this user may use.`,
       cause,
     },
   );

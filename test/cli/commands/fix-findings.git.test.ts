@@ -61,7 +61,7 @@ describe("The findings to repair", () => {
   it("The findings cannot be looked up without records, and the remedy works without them too", async () => {
     await expect(findingsToFix({ ...query, folder: null })).rejects.toMatchObject({
       message: expect.stringContaining("on record"),
-      remedy: expect.stringMatching(/^Run hunkwise review --output .* --from\.$/),
+      remedy: expect.stringMatching(/run hunkwise review --committed --output .* --from\.$/),
     });
   });
 

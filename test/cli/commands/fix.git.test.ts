@@ -146,7 +146,7 @@ describe("The first example of the help of fix", () => {
     using own = faultyRepo();
     const { stderr } = await runInShell(await firstExample(), { bin: bin(), cwd: own.dir });
     expect(stderr).toMatch(
-      /^hunkwise: no review of [0-9a-f]{12} is on record\. Run hunkwise review first.*$/m,
+      /^hunkwise: no review of [0-9a-f]{12} is on record\. Commit all changes, run hunkwise review --committed .*$/m,
     );
     expect(stderr).not.toContain("No valid patches");
     expect(own.git("status", "--porcelain")).toBe("");

@@ -1,4 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeOpenAi } from "../../support/fake-openai.ts";
@@ -69,6 +71,20 @@ describe("The server process", () => {
       signal: null,
       stdout: "",
     });
+  });
+
+  it("The server says that the port of the metrics is taken before anyone creates an App", async () => {
+    await using other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const run = await runCli(["serve"], { env: { ...common(), HUNKWISE_METRICS_PORT: `${port}` } });
+    expect({ code: run.code, stderr: run.stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /Cannot listen on 127\.0\.0\.1.* set HUNKWISE_METRICS_PORT to a port, and HUNKWISE_METRICS_HOST/,
+      ),
+    });
+    expect(run.stderr).not.toContain("There is no GitHub App yet");
   });
 
   it("The server asks the model for the setup page, as doctor does, and says that it answers", async () => {

@@ -78,6 +78,11 @@ describe("the SQLite queue's file", () => {
     expect(() => readSqliteDatabase(folder)).toThrow(refused);
   });
 
+  it("A damaged file of the SQLite queue is named, and what to keep", () => {
+    writeFileSync(join(folder, "queue.db"), "no database ".repeat(100));
+    expect(() => openSqliteQueue(folder)).toThrow(/queue\.db is damaged: move queue\.db, .* keep app\.json/);
+  });
+
   it("The SQLite queue's file is purged bit by bit, and other things happen between", async () => {
     const queue = openSqliteQueue(folder);
     await queue.enqueue(reviewJob(1));
