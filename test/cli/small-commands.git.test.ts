@@ -23,7 +23,7 @@ describe("The command doctor", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ok {4}git {10}\d+\.\d+/m);
     expect(stdout).toMatch(/^ok {4}ripgrep/m);
-    expect(stdout).toMatch(/^warn {2}GitHub .*\n +Run `hunkwise serve`/m);
+    expect(stdout).toMatch(/^warn {2}GitHub .*\n +To have pull requests reviewed, run `hunkwise serve`/m);
     expect(stdout).toMatch(/^warn {2}model .*\n +Set OPENAI_API_KEY/m);
     expect(readdirSync(folder.path)).not.toContain("doctor");
   });
