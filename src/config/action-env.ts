@@ -13,6 +13,12 @@ const oneOf = <const Names extends readonly string[]>(names: Names) =>
   z.enum(names, `must be one of ${names.join(", ")}`);
 /** Null if it is unset. */
 const optional = <Shape extends z.ZodType>(shape: Shape) => given(shape.nullable().default(null));
+/** A line break in it would stand in the error of each request. */
+const token = z
+  .string({ error: "is not set" })
+  .trim()
+  .min(1, "is empty")
+  .regex(/^[!-~]*$/, "must be only the token, without spaces or line breaks");
 const number = (what: string) =>
   z
     .string()
@@ -23,9 +29,9 @@ const number = (what: string) =>
 /** The inputs of the Action; `action.yml` has the same names with dashes. */
 const Inputs = z.object({
   /** Of the job, or of an App. */
-  githubToken: z.string({ error: "is not set" }).min(1, "is empty"),
+  githubToken: token,
   /** Reads the organization's repository `.github`; null: the other one does. */
-  organizationToken: optional(z.string()),
+  organizationToken: optional(token),
   /** required: no model reads anything without a policy of the organization. */
   policy: given(oneOf(["optional", "required"]).default("optional")),
   /** Signs our texts where other workflows write under the same name; null: nothing of earlier runs counts. */

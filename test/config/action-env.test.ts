@@ -59,6 +59,12 @@ describe("the inputs of the Action", () => {
     [{ INPUT_GITHUB_TOKEN: "" }, "github-token is empty"],
     [{ INPUT_PATHS: "!docs/**\n!*.md" }, "paths selects no file: a pattern with ! only takes files away"],
     [{ INPUT_REQUIRE_MODEL: "yes" }, "require-model must be one of true, false"],
+    [{ INPUT_GITHUB_TOKEN: " \n" }, "github-token is empty"],
+    [
+      { INPUT_GITHUB_TOKEN: "ghs_a\nb" },
+      "github-token must be only the token, without spaces or line breaks",
+    ],
+    [{ INPUT_ORGANIZATION_TOKEN: "ghs a" }, "organization-token must be only the token"],
   ])("The inputs of the Action are refused by name: %j", async (inputs, message) => {
     expect(await failure((async () => readActionEnv(stepEnv(inputs)))())).toMatchObject({
       ...{ code: "config_invalid", message: expect.stringContaining(message) },

@@ -62,7 +62,7 @@ export interface ActionRun {
  */
 export async function runAction(given: ActionEnv, signal: AbortSignal): Promise<ActionRun> {
   const { inputs, env, tempFolder } = given;
-  for (const secret of [inputs.githubToken, inputs.stateKey])
+  for (const secret of [inputs.githubToken, inputs.organizationToken, inputs.stateKey])
     if (secret) registerSecret(secret, { keep: true });
   const log = openLog(env);
   useProxy(env);
