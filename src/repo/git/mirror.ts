@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { AppError } from "../../core/errors.ts";
 import { diskError, isLocked } from "./git-error.ts";
@@ -7,6 +7,7 @@ import { blobSizes } from "./object-listing.ts";
 import { endOrphans, lock, tryLock } from "./owner.ts";
 import {
   type HostedRepository,
+  makePrivate,
   mirrorId,
   mirrorLock,
   placesOf,
@@ -167,9 +168,8 @@ async function openFolder(
   signal: AbortSignal | undefined,
 ): Promise<string> {
   // The trash is created before it is needed: on a full disk no folder can be created.
-  for (const folder of [join(dataFolder, "empty-home"), trashFolder(dataFolder)])
-    await mkdir(folder, { recursive: true });
-  await mkdir(gitDir, { recursive: true });
+  for (const folder of [join(dataFolder, "empty-home"), trashFolder(dataFolder)]) await makePrivate(folder);
+  await makePrivate(gitDir);
   const present = await mirrorId(gitDir, url);
   return present ?? (await locked(gitDir, signal, () => writeMirror(gitDir, url)));
 }

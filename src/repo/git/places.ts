@@ -11,6 +11,9 @@ export interface HostedRepository {
   id: number;
 }
 
+/** Only the owner reads what is stored, also in a data folder that somebody else made with another mode. */
+export const makePrivate = (folder: string) => mkdir(folder, { recursive: true, mode: 0o700 });
+
 /** `<host>/id/<id>` */
 const repositoryPath = ({ host, id }: HostedRepository) =>
   join(host.replace(":", "_").toLowerCase(), "id", `${id}`);
@@ -150,7 +153,7 @@ export async function arranging<Result>(
   work: () => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
-  await mkdir(dataFolder, { recursive: true });
+  await makePrivate(dataFolder);
   const held = await lock(join(dataFolder, "disk.pid"), signal, { evenFrozen: true });
   try {
     return await work();
@@ -214,7 +217,7 @@ export const trashFolder = (dataFolder: string) => join(dataFolder, "trash");
 /** Moves a folder to the trash in one step, so that a kill during deletion leaves no partial folder. */
 export async function setAside(dataFolder: string, folder: string): Promise<void> {
   const trash = trashFolder(dataFolder);
-  await mkdir(trash, { recursive: true });
+  await makePrivate(trash);
   await rename(folder, join(trash, randomUUID())).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
@@ -254,7 +257,7 @@ export class Slot {
   static async #takeFirst(pool: string): Promise<Slot> {
     for (let number = 0; ; number++) {
       const folder = join(pool, String(number));
-      await mkdir(folder, { recursive: true });
+      await makePrivate(folder);
       const lock = await tryLock(slotLock(folder));
       if (lock) return new Slot(folder, lock);
     }

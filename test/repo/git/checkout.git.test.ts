@@ -1,11 +1,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -67,6 +70,19 @@ describe("a checkout", () => {
     const { place, release } = await open();
     expect(filesBelow(place.root)).toEqual(headFiles);
     expect(place.shas).toEqual(shas);
+    await release();
+  });
+
+  it("A checkout and its mirror are the owner's alone, also in a data folder that others may read", async () => {
+    mkdirSync(server.dataFolder);
+    chmodSync(server.dataFolder, 0o777);
+    const { release } = await open();
+    const folders = readdirSync(server.dataFolder, { withFileTypes: true }).filter((one) =>
+      one.isDirectory(),
+    );
+    expect(folders.map(({ name }) => name)).toEqual(expect.arrayContaining(["checkouts", "mirrors"]));
+    for (const { name } of folders)
+      expect([name, statSync(join(server.dataFolder, name)).mode & 0o777]).toEqual([name, 0o700]);
     await release();
   });
 
