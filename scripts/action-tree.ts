@@ -3,7 +3,7 @@
  * own Node starts the bundle, which lies beside the packages with binaries. The framework pre-commit installs it as a package of npm.
  */
 import { execFile } from "node:child_process";
-import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -16,6 +16,9 @@ const root = join(import.meta.dirname, "..");
 
 /** The runners with Linux that the tree has packages for. Parsers it has for all platforms, as the package of npm. */
 const processors = ["x64", "arm64"];
+
+/** Only searches by meaning need these, and the Action has none. They also come without the text of their license. */
+const optional = new RegExp(`^(${Object.keys(packageJson.optionalDependencies).join("|")})(-|$)`);
 
 interface ActionFile {
   inputs: Record<string, object>;
@@ -56,8 +59,8 @@ async function installFor(processor: string, packages: string): Promise<void> {
       cwd: place,
     });
     const installed = join(place, "node_modules");
-    for (const name of [".bin", ".package-lock.json"])
-      await rm(join(installed, name), { recursive: true, force: true });
+    const unused = (await readdir(installed)).filter((name) => /^\./.test(name) || optional.test(name));
+    for (const name of unused) await rm(join(installed, name), { recursive: true });
     await cp(installed, packages, { recursive: true });
   } finally {
     await rm(place, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeActionTree } from "../scripts/action-tree.ts";
@@ -70,6 +70,12 @@ describe("the tree of a released commit", () => {
       using folder = new TempFolder("action");
       const tree = join(folder.path, "tree");
       await timed("made the tree", () => makeActionTree(tree));
+      // Each other package is a part of one of these, and has its license.
+      const packages = globSync("node_modules/{@*/*,[^@]*}/LICENSE", { cwd: tree }).map(dirname);
+      const unlicensed = globSync("node_modules/{@*/*,[^@]*}/package.json", { cwd: tree })
+        .map(dirname)
+        .filter((name) => !packages.some((one) => name === one || name.startsWith(`${one}-`)));
+      expect(unlicensed).toEqual([]);
       await onAction(change, async (one) => {
         const { github, model } = one;
         const first = timed("the first request to GitHub", () =>
