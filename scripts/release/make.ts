@@ -9,7 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { devNull, tmpdir } from "node:os";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { makeActionTree } from "../action-tree.ts";
@@ -105,13 +105,15 @@ function packPublic(): void {
   run("npm", ["pack", "--silent", "--pack-destination", folder.path]);
   run("tar", ["-xzf", artifacts.package], { cwd: folder.path });
   const cwd = join(folder.path, "package");
+  // npm keeps modes, which are those of the person's umask.
+  run("chmod", ["-R", "u=rwX,go=rX", cwd]);
   run("npm", ["pkg", "delete", "private"], { cwd });
   run("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", releaseFolder], { cwd });
 }
 
 /**
- * Makes the commit of the Action and saves it, without writing to this repository. Names and dates are those of the source, so that
- * everybody gets the same commit.
+ * Makes the commit of the Action and saves it, without writing to this repository. Names and dates are those of the source, and no settings
+ * of git count, so that everybody gets the same commit.
  */
 async function commitAction(source: string, seconds: number): Promise<ActionIds> {
   using folder = mkdtempDisposableSync(join(tmpdir(), "hunkwise-action-"));
@@ -122,8 +124,9 @@ async function commitAction(source: string, seconds: number): Promise<ActionIds>
     [`GIT_${role}_EMAIL`, "release@hunkwise.invalid"],
     [`GIT_${role}_DATE`, `${seconds} +0000`],
   ]);
-  const env = { ...Object.fromEntries(who), GIT_DIR: repository, GIT_WORK_TREE: cwd };
-  const fixed = ["-c", "core.autocrlf=false", "-c", "pack.threads=1"];
+  const foreign = { GIT_CONFIG_GLOBAL: devNull, GIT_CONFIG_NOSYSTEM: "1", GIT_ATTR_NOSYSTEM: "1" };
+  const env = { ...Object.fromEntries(who), ...foreign, GIT_DIR: repository, GIT_WORK_TREE: cwd };
+  const fixed = ["-c", `core.attributesFile=${devNull}`, "-c", "pack.threads=1"];
   const own = (...args: string[]) => run("git", [...fixed, ...args], { cwd, env }).trim();
   own("init", "--quiet");
   const objects = git("rev-parse", "--path-format=absolute", "--git-path", "objects");
