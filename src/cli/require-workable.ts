@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Env } from "../config/env.ts";
+import { isInPackage } from "../config/folders.ts";
 import { programPath } from "../config/process-env.ts";
 import { AppError, errorLine } from "../core/errors.ts";
 
@@ -103,11 +104,23 @@ export async function tryDataFolder(dataDir: string): Promise<"there" | "to be c
   return "to be created";
 }
 
-/** What is to be said of a data folder for which `isInPackage` is true. */
-export const inPackage = {
+const inPackage = {
   says: "is in the installed program: an update deletes it, with the App's key and the queue",
   remedy: "Stop Hunkwise, move the folder elsewhere, and set HUNKWISE_DATA_DIR to its new absolute path.",
 };
+const ofOthers = {
+  says: "belongs to another user, or every user may write to it: they can put an App and a queue of theirs there",
+  remedy: "Make it a folder of this user with the mode 700, or set HUNKWISE_DATA_DIR to another folder.",
+};
+
+/** What is to be said of a data folder that can be used, but not for long, or not only by this user; null if it is right. */
+export async function dangerOf(folder: string): Promise<{ says: string; remedy: string } | null> {
+  if (isInPackage(folder)) return inPackage;
+  const found = await stat(folder).catch(() => null);
+  const user = process.getuid?.();
+  if (found === null || user === undefined) return null;
+  return [user, 0].includes(found.uid) && (found.mode & 0o002) === 0 ? null : ofOthers;
+}
 
 export async function requireTempFolder(): Promise<void> {
   await writeTo(tmpdir()).catch((error: unknown) => {

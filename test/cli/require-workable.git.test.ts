@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { isFull, requireDataFolder, tryDataFolder } from "../../src/cli/require-workable.ts";
+import { dangerOf, isFull, requireDataFolder, tryDataFolder } from "../../src/cli/require-workable.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
@@ -32,6 +32,28 @@ describe("The data folder that a process of the App needs", () => {
     expect(readdirSync(folder.path)).toEqual(["var"]);
   });
 });
+
+it.skipIf(process.getuid === undefined)(
+  "A data folder is called dangerous if others can change what is in it",
+  async () => {
+    const place = (name: string, mode: number) => {
+      const made = join(folder.path, name);
+      mkdirSync(made);
+      chmodSync(made, mode);
+      return made;
+    };
+    expect(await dangerOf(join(folder.path, "none"))).toBeNull();
+    expect(await dangerOf(place("private", 0o700))).toBeNull();
+    expect(await dangerOf(place("of-a-group", 0o2775))).toBeNull();
+    expect(await dangerOf(place("open", 0o777))).toMatchObject({
+      says: expect.stringMatching(/^belongs to another user, or/),
+    });
+    if (process.getuid?.() !== 0) return;
+    const foreign = place("foreign", 0o700);
+    chownSync(foreign, 65_534, 65_534);
+    expect(await dangerOf(foreign)).not.toBeNull();
+  },
+);
 
 describe("A full disk", () => {
   const error = (code: string) => Object.assign(new Error("write"), { code });

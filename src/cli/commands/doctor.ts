@@ -13,7 +13,7 @@ import {
   windowTooSmall,
 } from "../../agent/llm/probe.ts";
 import type { Env, InspectedEnv, ModelEnv } from "../../config/env.ts";
-import { cacheFolder, isInPackage } from "../../config/folders.ts";
+import { cacheFolder } from "../../config/folders.ts";
 import { programPath } from "../../config/process-env.ts";
 import { inspectServerEnv } from "../../config/server-env.ts";
 import { leastContextTokens } from "../../config/variables.ts";
@@ -25,7 +25,7 @@ import { createStyle, plainLine, type Style, WIDEST, wrap } from "../../report/t
 import { type CommandContext, type CommandIo, exitCodes, explained } from "../command.ts";
 import { createEmbedder, createModel, keyOf, toolsOfReviews } from "../create-model.ts";
 import { wantsColor, write } from "../output.ts";
-import { inPackage, requireRipgrep, requireTempFolder, tryDataFolder } from "../require-workable.ts";
+import { dangerOf, requireRipgrep, requireTempFolder, tryDataFolder } from "../require-workable.ts";
 import { useProxy } from "../use-proxy.ts";
 
 export const doctor = (io: CommandContext) =>
@@ -148,7 +148,8 @@ async function checkParsers(): Promise<Diagnosis> {
 
 async function checkDataFolder({ dataDir }: Env): Promise<Diagnosis> {
   const state = await tryDataFolder(dataDir);
-  if (isInPackage(dataDir)) return warn(`${dataDir} ${inPackage.says}`, inPackage.remedy);
+  const danger = await dangerOf(dataDir);
+  if (danger) return warn(`${dataDir} ${danger.says}`, danger.remedy);
   return ok(state === "there" ? dataDir : `${dataDir}, will be created at the first start`);
 }
 

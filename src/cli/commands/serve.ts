@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { Command } from "@commander-js/extra-typings";
 import type { AppCredentials, Env } from "../../config/env.ts";
-import { isInPackage } from "../../config/folders.ts";
 import { readServerEnv } from "../../config/server-env.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -9,7 +8,7 @@ import type { Worker } from "../../server/queue/worker.ts";
 import { type CommandContext, type CommandIo, explained } from "../command.ts";
 import type { App } from "../open-app.ts";
 import { programVersion } from "../output.ts";
-import { inPackage, requireNextStart, requireWorkable } from "../require-workable.ts";
+import { dangerOf, requireNextStart, requireWorkable } from "../require-workable.ts";
 import { useProxy } from "../use-proxy.ts";
 
 export const serve = (io: CommandContext) =>
@@ -61,8 +60,8 @@ async function openServerLog(env: Env): Promise<Logger> {
   const { openLog } = await import("../open-app.ts");
   const log = openLog(env);
   for (const notice of env.notices) log.warn(notice);
-  if (isInPackage(env.dataDir))
-    log.warn(`The data folder ${env.dataDir} ${inPackage.says}. ${inPackage.remedy}`);
+  const danger = await dangerOf(env.dataDir);
+  if (danger) log.warn(`The data folder ${env.dataDir} ${danger.says}. ${danger.remedy}`);
   return log;
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, constants, fchmodSync, mkdirSync, openSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -52,8 +52,10 @@ export function openSqliteDatabase(folder: string, options: { patienceMs?: numbe
     // An existing folder keeps its mode: it may be shared. The file itself is private.
     mkdirSync(path, { recursive: true, mode: 0o700 });
     // SQLite gives its -wal and -shm files the mode of the database, so that mode must be right first.
-    closeSync(openSync(file, "a", 0o600));
-    chmodSync(file, 0o600);
+    // Through a link, this would change another file, which whoever may write to the folder has chosen.
+    const opened = openSync(file, constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o600);
+    fchmodSync(opened, 0o600);
+    closeSync(opened);
     database = new DatabaseSync(file);
     configure(database);
     createTables(database);

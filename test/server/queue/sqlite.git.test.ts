@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -37,6 +37,19 @@ describe("the SQLite queue's file", () => {
     ]);
     await queue.close();
   });
+
+  it.skipIf(process.platform === "win32")(
+    "The SQLite queue's file is no link to another file, which keeps its mode",
+    () => {
+      const other = join(folder, "other");
+      writeFileSync(other, "", { mode: 0o644 });
+      symlinkSync(other, join(folder, "queue.db"));
+      expect(() => openSqliteQueue(folder)).toThrow(
+        expect.objectContaining({ code: "data_folder_unusable" }),
+      );
+      expect([statSync(other).mode & 0o777, statSync(other).size]).toEqual([0o644, 0]);
+    },
+  );
 
   it.each([
     ["the folder is a file", "HUNKWISE_DATA_DIR", () => writeFileSync(join(folder, "data"), "")],
