@@ -24,7 +24,7 @@ export const commands: readonly Entry[] = [
   },
   {
     name: "report",
-    summary: "print what the reviews of a server cost, and what became of their findings",
+    summary: "print the cost of a server's reviews, and the outcomes of their findings",
     load: async () => (await import("./commands/report.ts")).report,
   },
   {

@@ -6,7 +6,7 @@ export type Cell = string | number | null;
 /** A spreadsheet takes text that begins with one of these for a formula, or drops it and looks at the next character. */
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
-/** One line of CSV (RFC 4180). Text that a spreadsheet would compute begins with an apostrophe, and shows its invisible characters. */
+/** One line of CSV (RFC 4180). Cells that a spreadsheet would run as a formula start with an apostrophe, and invisible characters are shown. */
 export const csvLine = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(",")}\r\n`;
 
 function csvCell(cell: Cell): string {

@@ -28,8 +28,8 @@ import { styleOf, write } from "../output.ts";
 const declare = () =>
   explained(new Command("report"), {
     text: [
-      "Prints what the reviews of this server cost and what became of their findings, by whole weeks. The pages of the server show the " +
-        "same figures. Needs the environment of the server: its DATABASE_URL or its HUNKWISE_DATA_DIR. Nothing is changed.",
+      "Prints the cost of this server's reviews and the outcomes of their findings, by whole weeks. The dashboard shows the same " +
+        "figures. Needs the environment of the server: its DATABASE_URL or its HUNKWISE_DATA_DIR. Nothing is changed.",
       "Exit code: 0 success, 2 usage or failure.",
     ],
     examples: [
@@ -51,8 +51,8 @@ const declare = () =>
     .option("--definitions", "also print what each number means")
     .option(
       "--recount",
-      "have the server's workers count again, from what GitHub shows, what became of findings, for a database that was lost or is new. " +
-        "What reviews cost is not on GitHub",
+      "have the server's workers count the outcomes of findings again, from GitHub, for a database that was lost or is new. " +
+        "The cost of reviews is not on GitHub",
     );
 
 /** "30d" or "30". */

@@ -48,8 +48,8 @@ const declare = () =>
       "Reviews what a pull request of the working tree would change: everything since the merge base with --base, committed or " +
         "not, with untracked files that are not ignored. In a build (CI is set), with --committed or with another --head, only " +
         "commits are reviewed. Nothing is written to the repository. The configuration is .github/hunkwise.yml from the base.",
-      "No model sees an untracked file that is binary, larger than 1 MB or named like a secret (.env, *.pem, *.key, id_rsa, .npmrc and such), " +
-        "nor one that .gitattributes gives a filter. Such files are listed and only scanned for secrets.",
+      "Never sent to a model: untracked files that are binary, over 1 MB or named like a secret (.env, *.pem, *.key, id_rsa, .npmrc and such), " +
+        "new files with such a name, and files with a filter in .gitattributes. They are listed and scanned for secrets.",
       "A record of what was read, found and spent is kept for HUNKWISE_RETENTION_DAYS, readable only by this user: hunkwise runs " +
         "shows it.",
       "Without OPENAI_API_KEY, ANTHROPIC_API_KEY and OPENAI_BASE_URL, or with --no-model, only the built-in analyzers review, and the report says so.",
