@@ -6,14 +6,30 @@ import { parse as parseYaml } from "yaml";
 
 const root = join(import.meta.dirname, "..");
 const pages = globSync("{*.md,docs/**/*.md}", { cwd: root });
+/** Without blocks of code. */
+const prose = (page: string) => readFileSync(join(root, page), "utf8").replaceAll(/^```[\s\S]*?^```/gm, "");
 /** Without what is code in it. */
 const read = (page: string) =>
   readFileSync(join(root, page), "utf8").replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, "");
+/** The anchors that GitHub makes of the headings of a page. */
+const anchorsOf = (page: string) =>
+  [...prose(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
 
 describe("the documents", () => {
-  it.each(pages)("The links of %s lead to existing files", (page) => {
-    const links = [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)].map(([, to = ""]) => to);
-    expect(links.filter((to) => !existsSync(join(root, dirname(page), to)))).toEqual([]);
+  it.each(pages)("The links of %s lead to existing files and headings", (page) => {
+    const links = [...read(page).matchAll(/\]\((?!https?:|mailto:)([^)\s]+)/g)].map(([, to = ""]) => to);
+    const isBroken = (to: string) => {
+      const [file = "", anchor] = to.split("#");
+      const target = file === "" ? page : join(dirname(page), file);
+      if (!existsSync(join(root, target))) return true;
+      return anchor !== undefined && target.endsWith(".md") && !anchorsOf(target).includes(anchor);
+    };
+    expect(links.filter(isBroken)).toEqual([]);
   });
 
   it("Documents and code are in American English, as GitHub's documentation is", () => {
