@@ -73,4 +73,4 @@ if (withPages) {
   );
   say("  The newest review is the one above; what is older is made up. Press Ctrl-C to end.");
   await once(process, "SIGINT");
-} else say("\nTo look at the server's pages, too: npm run demo -- --pages");
+} else say("\nTo open the dashboard too: npm run demo -- --pages");

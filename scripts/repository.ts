@@ -11,7 +11,7 @@ export interface Repository {
 const NAME = "hunkwise";
 
 /** Stands for the owner in package.json and in all texts until there is one. */
-const nobody = "OWNER";
+const placeholder = "OWNER";
 
 /** Throws if the address is not that of a repository `hunkwise` on GitHub: the texts would lead elsewhere. */
 export function repositoryOf({ repository }: { repository: { url: string } }): Repository {
@@ -46,11 +46,11 @@ export const textsOf = (root: string): string[] =>
  * in the MCP Registry, and `@OWNER` in CODEOWNERS. The addresses are found whoever is named there, the rest by the owner before.
  */
 export function withOwner(text: string, { owner }: Repository, before: string): string {
-  const image = owner === nobody ? owner : owner.toLowerCase();
+  const image = owner === placeholder ? owner : owner.toLowerCase();
   const named = (one: string) => new RegExp(`(?<![\\w@.-])${one}(?=/${NAME}\\b)|(?<=\\s@)${one}\\b`, "g");
   return text
     .replaceAll(named(before), owner)
-    .replaceAll(named(nobody), owner)
+    .replaceAll(named(placeholder), owner)
     .replaceAll(/(?<=\bgithub(?:usercontent)?\.com\/|\bio\.github\.)[\w-]+(?=\/hunkwise\b)/g, owner)
     .replaceAll(/(?<=\bghcr\.io\/)[\w-]+(?=\/hunkwise\b)/g, image);
 }

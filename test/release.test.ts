@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import packageJson from "../package.json" with { type: "json" };
-import { type Bom, billOf, isBundled, listedWorks } from "../scripts/release/sbom.ts";
+import { type Bom, isBundled, listedWorks, sbomOf } from "../scripts/release/sbom.ts";
 
 const root = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -69,7 +69,7 @@ describe("the workflow of a release", () => {
   });
 });
 
-describe("the bill of materials", () => {
+describe("the SBOM", () => {
   const rule = "-".repeat(80);
   const licenses = [
     "Hunkwise contains these 3 works of others, each under its own license.\n",
@@ -101,29 +101,29 @@ describe("the bill of materials", () => {
     ],
     dependencies: [{ ref: "clone@1.0.0", dependsOn: ["zod@4.6.7", "vitest@5.1.1"] }],
   };
-  const bill = billOf(all, licenses, { commit: "0".repeat(40), time: "2026-12-01T00:00:00Z" });
+  const sbom = sbomOf(all, licenses, { commit: "0".repeat(40), time: "2026-12-01T00:00:00Z" });
 
-  it("The bill names what the package contains, although npm takes that for development, and what is installed beside it", () => {
-    expect(bill.components.filter(isBundled).map((one) => one["bom-ref"])).toEqual([
+  it("The SBOM names what the package contains, although npm takes that for development, and what is installed beside it", () => {
+    expect(sbom.components.filter(isBundled).map((one) => one["bom-ref"])).toEqual([
       "@ast-grep/lang-c@0.0.6",
       "tree-sitter-c@0.24.1",
       "zod@4.6.7",
     ]);
-    expect(bill.components.filter((one) => !isBundled(one)).map(({ name }) => name)).toEqual(["sqlite-vec"]);
-    expect(bill.components.find(({ name }) => name === "zod")).toMatchObject({
+    expect(sbom.components.filter((one) => !isBundled(one)).map(({ name }) => name)).toEqual(["sqlite-vec"]);
+    expect(sbom.components.find(({ name }) => name === "zod")).toMatchObject({
       scope: "required",
       hashes: ["of npm"],
     });
-    expect(bill.dependencies).toEqual([{ ref: "clone@1.0.0", dependsOn: ["zod@4.6.7"] }]);
+    expect(sbom.dependencies).toEqual([{ ref: "clone@1.0.0", dependsOn: ["zod@4.6.7"] }]);
   });
 
-  it("The bill of a commit is always the same, and that of another commit has another number", () => {
+  it("The SBOM of a commit is always the same, and that of another commit has another number", () => {
     const at = { commit: "0".repeat(40), time: "2026-12-01T00:00:00Z" };
-    expect(billOf(all, licenses, at)).toEqual(bill);
-    expect(bill.serialNumber).toMatch(
+    expect(sbomOf(all, licenses, at)).toEqual(sbom);
+    expect(sbom.serialNumber).toMatch(
       /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/,
     );
-    expect(billOf(all, licenses, { ...at, commit: "1".repeat(40) }).serialNumber).not.toBe(bill.serialNumber);
+    expect(sbomOf(all, licenses, { ...at, commit: "1".repeat(40) }).serialNumber).not.toBe(sbom.serialNumber);
   });
 
   it("A list of licenses that is not read whole is refused", () => {

@@ -33,7 +33,7 @@ interface Check {
 
 const at = (file: keyof typeof artifacts) => join(releaseFolder, artifacts[file]);
 const readJson = (path: string) => JSON.parse(readFileSync(path, "utf8"));
-const bill = (): Bom => readJson(at("bill"));
+const readSbom = (): Bom => readJson(at("sbom"));
 
 const scratch = mkdtempSync(join(tmpdir(), "hunkwise-check-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
@@ -98,10 +98,10 @@ function checkInstallation(): string {
     (ms) => `${(ms / 1000).toFixed(1)} s`,
   );
   const { dependencies } = JSON.parse(run("npm", ["ls", "--all", "--json", "--global", "--prefix", prefix]));
-  const billed = new Set(bill().components.map(({ name, version }) => `${name}@${version}`));
-  const missing = installedIn(dependencies.hunkwise).filter((one) => !billed.has(one));
-  assert(missing.length === 0, `npm installed what the bill of materials does not name: ${missing}`);
-  return `into an empty folder in ${first}, all of it in the bill of materials; the first review took ${second}`;
+  const named = new Set(readSbom().components.map(({ name, version }) => `${name}@${version}`));
+  const missing = installedIn(dependencies.hunkwise).filter((one) => !named.has(one));
+  assert(missing.length === 0, `npm installed what the SBOM does not name: ${missing}`);
+  return `into an empty folder in ${first}, all of it in the SBOM; the first review took ${second}`;
 }
 
 function checkSignatures(): string {
@@ -120,11 +120,11 @@ from cyclonedx.validation.json import JsonStrictValidator
 found = JsonStrictValidator(SchemaVersion.V1_5).validate_str(open(sys.argv[1]).read())
 sys.exit(found and repr(found))`;
 
-async function checkBill(): Promise<string> {
-  const { components } = bill();
+async function checkSbom(): Promise<string> {
+  const { components } = readSbom();
   const listed = [...listedWorks(fileOfPackage("dist/THIRD-PARTY-LICENSES.txt")).keys()].sort();
-  const billed = components.filter(isBundled).map(({ name, version }) => `${name}@${version}`);
-  assert(listed.join() === billed.sort().join(), "It and THIRD-PARTY-LICENSES.txt name different works");
+  const bundled = components.filter(isBundled).map(({ name, version }) => `${name}@${version}`);
+  assert(listed.join() === bundled.sort().join(), "It and THIRD-PARTY-LICENSES.txt name different works");
   // The bundler names the file of each piece of code.
   const code = run("tar", ["-xzOf", at("package"), "package/dist"]).matchAll(
     /^\/\/ node_modules\/((?:@[\w.-]+\/)?[\w.-]+)\//gm,
@@ -132,7 +132,7 @@ async function checkBill(): Promise<string> {
   const named = new Set(components.map(({ name }) => name));
   const unnamed = new Set([...code].flatMap(([, name = ""]) => (named.has(name) ? [] : name)));
   assert(unnamed.size === 0, `The code of these is bundled, but not named: ${[...unnamed]}`);
-  run(pythonProgram("python"), ["-c", pythonValidator, at("bill")]);
+  run(pythonProgram("python"), ["-c", pythonValidator, at("sbom")]);
   const folder = join(cacheFolder, "cyclonedx");
   mkdirSync(folder, { recursive: true });
   const library = "@cyclonedx/cyclonedx-library";
@@ -143,9 +143,9 @@ async function checkBill(): Promise<string> {
   const entry = join(folder, "node_modules", library, "dist.node/index.node.js");
   const { Validation, Spec } = (await import(pathToFileURL(entry).href)).default;
   const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot5);
-  const found = await validator.validate(readFileSync(at("bill"), "utf8"));
+  const found = await validator.validate(readFileSync(at("sbom"), "utf8"));
   assert(found === null, JSON.stringify(found));
-  return `valid; ${billed.length} works are in the package, as THIRD-PARTY-LICENSES.txt says, ${components.length - billed.length} beside it`;
+  return `valid; ${bundled.length} works are in the package, as THIRD-PARTY-LICENSES.txt says, ${components.length - bundled.length} beside it`;
 }
 
 /** The registry's own module, which Go compares with its checksum database. */
@@ -220,7 +220,7 @@ export const checks: readonly Check[] = [
   { name: "package", by: "npm publish --dry-run", check: checkPackage },
   { name: "install", by: "npm install", check: checkInstallation },
   { name: "signatures", by: "npm audit signatures", check: checkSignatures },
-  { name: "sbom", by: "cyclonedx-python-lib, @cyclonedx/cyclonedx-library", check: checkBill },
+  { name: "sbom", by: "cyclonedx-python-lib, @cyclonedx/cyclonedx-library", check: checkSbom },
   { name: "mcp", by: `check-jsonschema, ${registry}`, check: checkServer },
   { name: "schemas", by: "check-jsonschema", check: checkSchemas },
   { name: "action", by: "git", check: checkAction },

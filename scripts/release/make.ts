@@ -15,14 +15,14 @@ import packageJson from "../../package.json" with { type: "json" };
 import { makeActionTree } from "../action-tree.ts";
 import { releaseOf } from "./notes.ts";
 import { releaseFolder, root, run } from "./program.ts";
-import { type Bom, billOf } from "./sbom.ts";
+import { type Bom, sbomOf } from "./sbom.ts";
 
 const { name, version } = packageJson;
 
 /** The files of a release by what they are. SHA256SUMS lists all others. */
 export const artifacts = {
   package: `${name}-${version}.tgz`,
-  bill: `${name}-${version}.cdx.json`,
+  sbom: `${name}-${version}.cdx.json`,
   action: `${name}-action-${version}.bundle`,
   actionIds: `${name}-action-${version}.json`,
   server: "server.json",
@@ -67,9 +67,9 @@ export async function makeRelease(wanted: string | undefined, say: (line: string
   packPublic();
   say(`${artifacts.package}: npm pack, without "private" (sha256 ${sha256(at("package")).slice(0, 16)})`);
   const time = new Date(seconds * 1000).toISOString();
-  const bill = billOf(billOfLockFile(), fileOfPackage("dist/THIRD-PARTY-LICENSES.txt"), { commit, time });
-  writeJson(at("bill"), bill);
-  say(`${artifacts.bill}: CycloneDX, ${bill.components.length} components`);
+  const sbom = sbomOf(sbomOfLockFile(), fileOfPackage("dist/THIRD-PARTY-LICENSES.txt"), { commit, time });
+  writeJson(at("sbom"), sbom);
+  say(`${artifacts.sbom}: CycloneDX, ${sbom.components.length} components`);
   const ids = await commitAction(commit, seconds);
   writeJson(at("actionIds"), ids);
   say(`${artifacts.action}: tree ${ids.tree}, commit ${ids.commit} on ${commit.slice(0, 12)}`);
@@ -81,8 +81,8 @@ export async function makeRelease(wanted: string | undefined, say: (line: string
   say(`${artifacts.sums}: of ${files.length} files`);
 }
 
-/** The bill that npm makes of the lock file, with the packages for all platforms. */
-const billOfLockFile = (): Bom =>
+/** The SBOM that npm makes of the lock file, with the packages for all platforms. */
+const sbomOfLockFile = (): Bom =>
   JSON.parse(
     run("npm", ["sbom", "--package-lock-only", "--sbom-format=cyclonedx", "--sbom-type=application"]),
   );

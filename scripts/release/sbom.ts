@@ -43,12 +43,12 @@ export const isBundled = ({ properties = [] }: Component) =>
   properties.some(({ name, value }) => name === bundledMark.name && value === bundledMark.value);
 
 /**
- * The bill of materials of the package: what it contains, by its own list of licenses, and what npm installs beside it. npm alone would tell
- * neither: to npm, what is bundled is for development. The same commit always has the same bill.
+ * The SBOM of the package: what it contains, by its own list of licenses, and what npm installs beside it. npm alone would tell
+ * neither: to npm, what is bundled is for development. The same commit always has the same SBOM.
  *
- * @param all the bill that npm makes of the lock file
+ * @param all the SBOM that npm makes of the lock file
  */
-export function billOf(all: Bom, licenses: string, { commit, time }: { commit: string; time: string }): Bom {
+export function sbomOf(all: Bom, licenses: string, { commit, time }: { commit: string; time: string }): Bom {
   const works = listedWorks(licenses);
   const known = new Map(all.components.map((one) => [`${one.name}@${one.version}`, one]));
   const bundled = [...works].map(([work, license]): Component => {
