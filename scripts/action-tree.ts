@@ -14,7 +14,7 @@ import { bundle } from "./bundle.ts";
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 
-/** The runners with Linux that the tree has packages for. Parsers it has for all platforms, as the package of npm. */
+/** The tree has packages with binaries for Linux alone, because only there the Action runs. Parsers are for all platforms: pre-commit needs them. */
 const processors = ["x64", "arm64"];
 
 /** Only searches by meaning need these, and the Action has none. They also come without the text of their license. */

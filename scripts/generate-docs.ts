@@ -1,7 +1,8 @@
 /**
  * Writes docs/commands.md, docs/tools.md, docs/configuration.md, .env.example and the JSON Schemas from the declarations in the code,
- * rules/<language>.json from the rules in their folders, the tables of docs/performance.md from the figures in docs/figures, and what
- * package.json says into other files: the version into server.json, the owner of the repository into all. With `--check` writes nothing, names every outdated file and exits with 1.
+ * rules/<language>.json from the rules in their folders, the tables of docs/performance.md from the figures in docs/figures, and from
+ * package.json the version in server.json and the owner of the repository in all texts. With `--check` writes nothing, names every outdated
+ * file and exits with 1.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

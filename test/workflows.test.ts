@@ -17,7 +17,6 @@ interface Job {
   "continue-on-error"?: boolean;
   permissions?: Record<string, string>;
   "timeout-minutes"?: number;
-  environment?: string;
   needs?: string | string[];
   steps: Step[];
 }

@@ -51,7 +51,7 @@ export const fileOfPackage = (path: string) => run("tar", ["-xzOf", at("package"
  * Makes all files of the release of this commit anew. Rejects if files differ from the commit, because the release names it.
  *
  * @param wanted the version that is released; without it, this is a trial, which may have the notes of the next version
- * @param say is told each step
+ * @param say called with each step
  */
 export async function makeRelease(wanted: string | undefined, say: (line: string) => void): Promise<void> {
   const changed = git("status", "--porcelain");
