@@ -79,12 +79,14 @@ const routes = allRoutes({
 for (const route of routes) app.route("/", route);
 const server = await listen(servePages(app), { host: "127.0.0.1", port: 0, log });
 const address = `http://127.0.0.1:${server.port}`;
+let setupKey = "";
 const setup = await startSetup({
   env: readEnv({
     ...{ HUNKWISE_DATA_DIR: folder.path, HOST: "127.0.0.1", PORT: "0" },
     ...{ OPENAI_API_KEY: "sk-made-up-1234567890", HUNKWISE_MODEL: "large-model" },
   }),
-  log,
+  // As for a person, the key is only in the log.
+  log: createLogger("info", { write: (line) => (setupKey ||= /\?key=([\w-]+)/.exec(line)?.[1] ?? "") }),
   checkModel: async () => ({ state: "ok", says: "large-model answers, and calls tools", remedy: null }),
 });
 
@@ -105,7 +107,7 @@ const pictures: Record<string, Picture> = {
   configuration: { url: `${address}/configuration?repository=acme/shop` },
   health: { url: `${address}/health` },
   setup: {
-    url: `http://127.0.0.1:${setup.port}/setup?address=https://hunkwise.example.com&organization=acme`,
+    url: `http://127.0.0.1:${setup.port}/setup?key=${setupKey}&address=https://hunkwise.example.com&organization=acme`,
   },
 };
 

@@ -596,7 +596,7 @@ const notCreated = (why: string) =>
 
 const keyWanted = (isWrong: boolean) => html`<p>${
   isWrong && html`<strong>This is not the key of the running server; each start makes a new one.</strong> `
-}Who completes the setup owns the bot. Enter the key from the log of Hunkwise, or open the address there.</p>
+}Whoever completes the setup owns the bot. Enter the key from the log of Hunkwise, or open the address there.</p>
 <form action="${paths.page}" method="get"><p><label for="key">Key</label> <input id="key" name="key" autocomplete="off" spellcheck="false" required></p>
 <button>Continue</button></form>`;
 
