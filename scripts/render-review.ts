@@ -1,7 +1,7 @@
 /**
  * `node scripts/render-review.ts SCENE THEME OUT.html` reviews a pull request and writes a page that shows it as GitHub does, with the
  * posted texts. SCENE is a name in `render-review/scenes.ts`, THEME is light or dark. The pictures in `docs/images` are screenshots of such
- * pages. HEIGHT is 1506 for the demo, 1872 for a review, 522 for a clean one, 2334 for a second round:
+ * pages. HEIGHT is 1506 for the demo, 1952 for a review, 522 for a clean one, 2392 for a second round:
  *
  *     chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1.5 \
  *       --window-size=800,HEIGHT --screenshot=page.png OUT.html && \

@@ -96,7 +96,7 @@ async function again(): Promise<Scene> {
     if (!thread) throw new Error(`There is no comment: ${finding.title}`);
     return thread;
   };
-  await app.reply(threadOf(twice), "octocat", "That is intended: vouchers of this shop can be used again.");
+  await app.reply(threadOf(twice), "octocat", "This is intended.");
   app.people.push(app.pull, { "src/cart.ts": discounted.replace("* percent", "* (percent / 100)") });
   await app.send("synchronize");
   await app.concluded();
