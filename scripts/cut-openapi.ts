@@ -1,71 +1,14 @@
 /**
  * Cuts the endpoints the bot uses out of GitHub's OpenAPI description into `fixtures/openapi/github.json`, as JSON Schema
  * that ajv reads. The description is 385 MB installed, so it is no dependency: run this by hand when an endpoint is
- * added or GitHub changed something.
+ * added or GitHub changed something. The file itself lists the endpoints, one a line; arguments add others.
  *
  *   npm pack @octokit/openapi        (in an empty folder; then unpack package/generated/api.github.com.json)
- *   node scripts/cut-openapi.ts PATH/TO/api.github.com.json
+ *   node scripts/cut-openapi.ts PATH/TO/api.github.com.json ["GET /repos/{owner}/{repo}/branches"...]
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-
-const repository = "/repos/{owner}/{repo}";
-const pull = `${repository}/pulls/{pull_number}`;
-
-const endpoints = [
-  "GET /app",
-  "GET /app/hook/deliveries",
-  "GET /app/hook/deliveries/{delivery_id}",
-  "GET /app/installations",
-  "GET /app/installations/{installation_id}",
-  "POST /app/installations/{installation_id}/access_tokens",
-  "POST /app-manifests/{code}/conversions",
-  "GET /apps/{app_slug}",
-  "GET /installation/repositories",
-  "DELETE /installation/token",
-  "GET /user",
-  "GET /user/installations",
-  "GET /user/installations/{installation_id}/repositories",
-  "DELETE /applications/{client_id}/token",
-  `GET ${repository}/actions/workflows/{workflow_id}/runs`,
-  `GET ${repository}/actions/runs/{run_id}/artifacts`,
-  `GET ${repository}/actions/artifacts/{artifact_id}/{archive_format}`,
-  `GET ${repository}/activity`,
-  `GET ${repository}/collaborators/{username}/permission`,
-  `GET ${repository}/contents/{path}`,
-  `PUT ${repository}/contents/{path}`,
-  `GET ${repository}/git/ref/{ref}`,
-  `POST ${repository}/git/refs`,
-  `GET ${repository}/commits/{ref}/check-runs`,
-  `GET ${repository}/commits/{ref}/status`,
-  `POST ${repository}/check-runs`,
-  `PATCH ${repository}/check-runs/{check_run_id}`,
-  `GET ${repository}/check-runs/{check_run_id}/annotations`,
-  `GET ${repository}/pulls`,
-  `POST ${repository}/pulls`,
-  `GET ${pull}`,
-  `GET ${pull}/reviews`,
-  `POST ${pull}/reviews`,
-  `PUT ${pull}/reviews/{review_id}`,
-  `DELETE ${pull}/reviews/{review_id}`,
-  `GET ${pull}/comments`,
-  `POST ${pull}/comments`,
-  `POST ${pull}/comments/{comment_id}/replies`,
-  `GET ${repository}/pulls/comments/{comment_id}`,
-  `DELETE ${repository}/pulls/comments/{comment_id}`,
-  `GET ${repository}/pulls/comments/{comment_id}/reactions`,
-  `POST ${repository}/pulls/comments/{comment_id}/reactions`,
-  `GET ${repository}/issues/{issue_number}`,
-  `GET ${repository}/issues/{issue_number}/comments`,
-  `POST ${repository}/issues/{issue_number}/comments`,
-  `PATCH ${repository}/issues/comments/{comment_id}`,
-  `DELETE ${repository}/issues/comments/{comment_id}`,
-  `GET ${repository}/issues/comments/{comment_id}/reactions`,
-  `POST ${repository}/issues/comments/{comment_id}/reactions`,
-];
-
-type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-type JsonObject = { [key: string]: Json };
+import { described, isObject, type Json, type JsonObject } from "../test/support/github-double/openapi.ts";
 
 /** Keywords that are documentation, without a meaning to validators. */
 const prose = new Set([
@@ -78,13 +21,10 @@ const prose = new Set([
   "default",
 ]);
 
-const source = process.argv[2];
-if (!source) throw new Error("Usage: node scripts/cut-openapi.ts PATH/TO/api.github.com.json");
+const [source, ...added] = process.argv.slice(2);
+if (!source) throw new Error("Usage: node scripts/cut-openapi.ts PATH/TO/api.github.com.json [ENDPOINT...]");
 const description = JSON.parse(readFileSync(source, "utf8")) as JsonObject;
 const schemas: JsonObject = {};
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The target of a `#/components/...` reference. */
 function follow(reference: string): JsonObject {
@@ -166,7 +106,8 @@ function operationOf(endpoint: string): JsonObject {
   };
 }
 
-const operations = endpoints.map(operationOf);
+const endpoints = new Set([...described.operations.map(({ method, path }) => `${method} ${path}`), ...added]);
+const operations = [...endpoints].map(operationOf);
 const version = resolved(description.info).version ?? "";
 const target = resolve(import.meta.dirname, "../fixtures/openapi/github.json");
 const sorted = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)));
