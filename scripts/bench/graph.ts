@@ -7,9 +7,9 @@ import type { Graph } from "../../src/repo/index/graph.ts";
 import { openGraph, sourceOfWorkspace } from "../../src/repo/index/open-graph.ts";
 import { GitRepo, gitPath } from "../../test/support/git-repo.ts";
 import { runCli } from "../../test/support/run-cli.ts";
-import { type Peaks, watchMemory } from "./memory.ts";
 import { type Bench, plainRow } from "./row.ts";
 import { Dice, edited, pathOf, textOf } from "./source-text.ts";
+import { watchCommand } from "./watch-command.ts";
 
 const FILES = 2_000;
 const LINES = 100;
@@ -78,29 +78,14 @@ const growthRow = (what: string, second: number, first: number, limit: number) =
 async function benchFirstQuestion(repo: string, bench: Bench): Promise<void> {
   // It compiles the program, as an earlier command of the same user has.
   await runCli(["graph", "--help"]);
-  const start = performance.now();
-  const since = () => (performance.now() - start) / 1_000;
-  let progress: number | undefined;
-  let stop = (): Peaks => ({ parent: 0, child: 0 });
-  const { code, stderr } = await runCli(
-    ["graph", "--repo", repo, "--head", "small", "who calls shared_400?"],
-    {
-      env: { TMPDIR: bench.temp, HUNKWISE_DATA_DIR: join(bench.temp, "graph-data") },
-      onStart(child) {
-        stop = watchMemory(child.pid ?? 0);
-        child.stderr?.once("data", () => {
-          progress = since();
-        });
-      },
-    },
-  );
-  const seconds = since();
-  const { parent } = stop();
-  if (code !== 0 || progress === undefined || !stderr.includes(`Read ${FILES} of`))
-    throw new Error(`hunkwise graph ended with ${code}: ${stderr}`);
+  const args = ["graph", "--repo", repo, "--head", "small", "who calls shared_400?"];
+  const env = { TMPDIR: bench.temp, HUNKWISE_DATA_DIR: join(bench.temp, "graph-data") };
+  const { seconds, firstLine, peaks, stderr } = await watchCommand(args, env);
+  if (Number.isNaN(firstLine) || !stderr.includes(`Read ${FILES} of`))
+    throw new Error(`hunkwise graph did not read everything, with progress: ${stderr}`);
   bench.add(plainRow(`first question on ${FILES} files, to the answer`, seconds, "s", 10));
-  bench.add(plainRow("  to the first line of progress", progress, "s", 0.5));
-  bench.add(plainRow("  peak memory", parent, "MB", null));
+  bench.add(plainRow("  to the first line of progress", firstLine, "s", 0.5));
+  bench.add(plainRow("  peak memory", peaks.parent, "MB", null));
 }
 
 /** `small` has the first half of the files of `main`; `topic` changes some of `main`. */

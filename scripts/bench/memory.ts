@@ -6,18 +6,17 @@ export interface Peaks {
   child: number;
 }
 
-/**
- * Watches a process and its review process until the returned function is called. The two peaks may be at different times.
- *
- * @param intervalMs the last moments of a review process that may be missed
- */
-export function watchMemory(pid: number, intervalMs = 5): () => Peaks {
+/** Rare enough to take no time from what is measured. The last moments of a review process may be missed. */
+const INTERVAL_MS = 25;
+
+/** Watches a process and its review process until the returned function is called. The two peaks may be at different times. */
+export function watchMemory(pid: number): () => Peaks {
   const peaks: Peaks = { parent: 0, child: 0 };
   const look = () => {
     peaks.parent = Math.max(peaks.parent, highWaterMark(pid));
     for (const child of reviewProcessesOf(pid)) peaks.child = Math.max(peaks.child, highWaterMark(child));
   };
-  const timer = setInterval(look, intervalMs);
+  const timer = setInterval(look, INTERVAL_MS);
   return () => {
     clearInterval(timer);
     return peaks;

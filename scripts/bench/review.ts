@@ -9,23 +9,17 @@ import { readPrices } from "../../src/agent/llm/prices.ts";
 import { runTask } from "../../src/border/run-task.ts";
 import { openLocalRange } from "../../src/repo/git/range.ts";
 import { reviewTask } from "../../src/tasks/review/review-task.ts";
-import type { ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
 import { reviewInput } from "../../test/support/review-input.ts";
 import { runCli } from "../../test/support/run-cli.ts";
 import { timeOf } from "./bare-process.ts";
 import { recordGit, replayGit } from "./git-recorder.ts";
-import { apiKey, type InstantModel, modelName, startInstantModel } from "./instant-model.ts";
+import { apiKey, modelName, startInstantModel } from "./instant-model.ts";
+import { type LocalReview, requireWhole, reviewLocally } from "./local-review.ts";
 import { median, takeTurns, timed } from "./measure.ts";
-import { type Peaks, watchMemory } from "./memory.ts";
 import { createSmallChange } from "./repositories.ts";
-import { type Bench, extraRow, plainRow } from "./row.ts";
-
-interface Subject {
-  repo: string;
-  model: InstantModel;
-  temp: string;
-}
+import { type Bench, countRow, extraRow, plainRow } from "./row.ts";
+import type { WatchedCommand } from "./watch-command.ts";
 
 const MANY_FILES = 60_000;
 /** git processes of a review, however many files change: the time of each counts as git's and not as ours. */
@@ -40,35 +34,41 @@ export async function benchReview(bench: Bench): Promise<void> {
   const repo = (await createSmallChange(join(bench.temp, "small-change"))).dir;
   const large = (await createSmallChange(join(bench.temp, "change-of-many"), MANY_FILES)).dir;
   using model = await startInstantModel();
-  const subject: Subject = { repo, model, temp: bench.temp };
+  const subject: LocalReview = { repo, head: "topic", model, temp: bench.temp, findings: 1 };
 
-  const record = await recordGit(bench.temp, (path) => reviewOnce(subject, { PATH: path }));
+  const record = await recordGit(bench.temp, (path) => reviewLocally(subject, { PATH: path }));
   bench.say(`hunkwise review in both, and the ${record.length} git processes that it starts in the first`);
-  const firstLines: number[] = [];
+  const small: WatchedCommand[] = [];
+  const many: WatchedCommand[] = [];
+  const review = async (asked: LocalReview, done: WatchedCommand[]) => {
+    const watched = await reviewLocally(asked);
+    done.push(watched);
+    return watched.seconds * 1_000;
+  };
   const { ours, ofMany, looks, reference } = await takeTurns(
     {
-      ours: () => timed(() => reviewOnce(subject)),
+      ours: () => review(subject, small),
       looks: () => lookAt(large),
-      ofMany: () => timed(async () => firstLines.push(await reviewOnce({ ...subject, repo: large }))),
+      ofMany: () => review({ ...subject, repo: large }, many),
       reference: () => replayGit({ record, repo, temp: bench.temp }),
     },
     { repetitions: 5 },
   );
   const what = "hunkwise review, 50 files, model answers at once";
   bench.add(extraRow(`${what} - its git commands`, { ours, reference }, 1.5));
-  bench.add({
-    what: `git processes of a review of 50 files, of ${GIT_PROCESSES}`,
-    ours: String(record.length),
-    reference: String(GIT_PROCESSES),
-    value: record.length / GIT_PROCESSES,
-    unit: "x",
-    limit: 1,
-  });
+  bench.add(countRow("git processes of a review of 50 files", record.length, GIT_PROCESSES));
   bench.add(extraRow(`${what}, of 60,000 files - of 1,000`, { ours: ofMany, reference: ours }, null));
   bench.add(
     extraRow("  - git and ripgrep alone in 60,000 files", { ours: ofMany - ours, reference: looks }, 1),
   );
-  bench.add(plainRow("  its first line of progress, in 60,000 files", median(firstLines), "ms", 500));
+  bench.add(
+    plainRow(
+      "  its first line of progress, in 60,000 files",
+      median(many.map(({ firstLine }) => firstLine)) * 1_000,
+      "ms",
+      500,
+    ),
+  );
 
   bench.say("hunkwise review with what another tool reports");
   const results = await writeResults(repo, bench.temp);
@@ -81,8 +81,9 @@ export async function benchReview(bench: Bench): Promise<void> {
   );
   bench.add(extraRow(`hunkwise review with ${RESULTS} results of another tool - without`, analyzed, 1));
 
-  bench.say("hunkwise review, memory");
-  const { parent, child } = await peaksOf(subject);
+  const parent = Math.max(...small.map(({ peaks }) => peaks.parent));
+  const child = Math.max(...small.map(({ peaks }) => peaks.child));
+  if (child === 0) throw new Error("The review process was not seen");
   bench.add(plainRow("hunkwise review, peak memory of both processes", parent + child, "MB", 300));
   bench.add(plainRow("  of the parent", parent, "MB", null));
   bench.add(plainRow("  of the review process", child, "MB", null));
@@ -127,19 +128,8 @@ async function writeResults(repo: string, temp: string): Promise<string> {
 
 /** The analyzers only. Throws if results were given and none is part of the review. */
 async function reviewOffline(repo: string, more: readonly string[]): Promise<void> {
-  const args = [
-    "review",
-    "--repo",
-    repo,
-    "--base",
-    "main",
-    "--head",
-    "topic",
-    "--format",
-    "json",
-    "--fail-on",
-    "never",
-  ];
+  const range = ["--repo", repo, "--base", "main", "--head", "topic"];
+  const args = ["review", ...range, "--format", "json", "--fail-on", "never"];
   const { code, stdout, stderr } = await runCli([...args, ...more]);
   if (code !== 0) throw new Error(`hunkwise review ended with ${code}: ${stderr}`);
   if (more.length > 0 && !stdout.includes('"tool:lint/')) throw new Error("No result is part of the review");
@@ -162,61 +152,8 @@ async function lookAt(repo: string): Promise<number> {
   return total;
 }
 
-/**
- * Runs the command line as a person does. Resolves to the milliseconds from its start to its first line of progress. Throws if the review is
- * incomplete.
- */
-async function reviewOnce(
-  { repo, model, temp }: Subject,
-  env: Record<string, string> = {},
-  onStart: (pid: number) => void = () => {},
-): Promise<number> {
-  const start = performance.now();
-  let firstLine = Number.NaN;
-  const { code, stdout, stderr } = await runCli(
-    ["review", "--repo", repo, "--base", "main", "--head", "topic", "--format", "json"],
-    {
-      env: { TMPDIR: temp, ...model.env, ...env },
-      onStart({ pid, stderr: progress }) {
-        progress?.once("data", () => {
-          firstLine = performance.now() - start;
-        });
-        onStart(pid ?? 0);
-      },
-    },
-  );
-  if (code !== 0) throw new Error(`hunkwise review ended with ${code}: ${stderr}`);
-  requireWhole(JSON.parse(stdout) as ReviewResult);
-  return firstLine;
-}
-
-function requireWhole({ stop_reason, findings, coverage }: ReviewResult): void {
-  const whole =
-    stop_reason === "finished" && findings.length >= 1 && coverage.hunks_served === coverage.hunks_total;
-  if (!whole)
-    throw new Error(
-      `The review was not whole: ${JSON.stringify({ stop_reason, coverage, findings: findings.length })}`,
-    );
-}
-
-/** The highest peaks of three reviews, for each process separately. */
-async function peaksOf(subject: Subject): Promise<Peaks> {
-  const highest: Peaks = { parent: 0, child: 0 };
-  for (let round = 0; round < 3; round++) {
-    let stop = (): Peaks => highest;
-    await reviewOnce(subject, {}, (pid) => {
-      stop = watchMemory(pid);
-    });
-    const { parent, child } = stop();
-    highest.parent = Math.max(highest.parent, parent);
-    highest.child = Math.max(highest.child, child);
-  }
-  if (highest.child === 0) throw new Error("The review process was not seen");
-  return highest;
-}
-
 /** The longest pause of the event loop, in milliseconds; this process is the parent, like a server's worker. */
-async function longestStop({ repo, model, temp }: Subject): Promise<number> {
+async function longestStop({ repo, model, temp, findings }: LocalReview): Promise<number> {
   await using range = await openLocalRange({ repo, base: "main", head: "topic", gitPath, tempDir: temp });
   const contextTokens = 128_000;
   const openAi = createOpenAiModel({
@@ -237,7 +174,7 @@ async function longestStop({ repo, model, temp }: Subject): Promise<number> {
       onProgress() {},
       signal: new AbortController().signal,
     });
-    requireWhole(result);
+    requireWhole(result, findings);
   };
   await review();
   globalThis.gc?.();

@@ -48,6 +48,12 @@ export function extraRow(what: string, { ours, reference }: Comparison, limit: n
   };
 }
 
+/** A count, and the most that it may be. */
+export function countRow(what: string, count: number, most: number): Row {
+  const [ours, reference] = [String(count), String(most)];
+  return { what: `${what}, of ${most}`, ours, reference, value: count / most, unit: "x", limit: 1 };
+}
+
 /** A value with no reference except its limit. */
 export function plainRow(what: string, value: number, unit: Row["unit"], limit: number | null): Row {
   return { what, ours: renderAmount(value, unit), reference: "", value, unit, limit };

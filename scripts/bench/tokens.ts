@@ -8,7 +8,7 @@ import { isComplete, type ReviewResult } from "../../src/tasks/shapes/review-res
 import { gitPath } from "../../test/support/git-repo.ts";
 import { reviewInput } from "../../test/support/review-input.ts";
 import { scriptedModel } from "../../test/support/scripted.ts";
-import type { Bench } from "./row.ts";
+import { type Bench, countRow } from "./row.ts";
 import { type SyntheticPull, syntheticPulls } from "./synthetic-pull.ts";
 
 /** Number of changed files, and the maximum requests of their review. */
@@ -71,14 +71,7 @@ export async function benchTokens(bench: Bench): Promise<void> {
       value: context / plain,
       limit: MAX_CONTEXT,
     });
-    bench.add({
-      what: `requests of a review of ${changed} files, of ${requests}`,
-      ours: String(asked.length),
-      reference: String(requests),
-      value: asked.length / requests,
-      unit: "x",
-      limit: 1,
-    });
+    bench.add(countRow(`requests of a review of ${changed} files`, asked.length, requests));
   }
 }
 

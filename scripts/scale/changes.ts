@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { startInstantModel } from "../bench/instant-model.ts";
+import { reviewLocally } from "../bench/local-review.ts";
 import { checkOut } from "../bench/repositories.ts";
 import { syntheticPulls } from "../bench/synthetic-pull.ts";
 import type { Measured } from "./dimension.ts";
-import { reviewLocally } from "./local-review.ts";
 import { addMemory } from "./reviewing-server.ts";
 
 /** Files that do not change, for each that may. */
@@ -25,7 +25,7 @@ export const changes: Measured = {
     for (const [at, { repo, head }] of pulls.entries()) {
       const size = sizes[at] ?? 0;
       await checkOut(repo, head);
-      const review = () => reviewLocally({ repo: repo.dir, head, model, temp: measuring.temp });
+      const review = () => reviewLocally({ repo: repo.dir, head, model, temp: measuring.temp, findings: 0 });
       const { seconds, peaks } = await review();
       measuring.add("local, review", "s", size, seconds);
       addMemory(measuring, "command", size, peaks);

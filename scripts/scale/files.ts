@@ -1,14 +1,13 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { GitRepo } from "../../test/support/git-repo.ts";
-import { runCli } from "../../test/support/run-cli.ts";
 import { type InstantModel, startInstantModel } from "../bench/instant-model.ts";
-import { median, timed } from "../bench/measure.ts";
-import { type Peaks, watchMemory } from "../bench/memory.ts";
+import { reviewLocally } from "../bench/local-review.ts";
+import { median } from "../bench/measure.ts";
 import { checkOut, reported } from "../bench/repositories.ts";
 import { edited, pathOf, textOf } from "../bench/source-text.ts";
+import { watchCommand } from "../bench/watch-command.ts";
 import type { Measured, Measuring } from "./dimension.ts";
-import { reviewLocally } from "./local-review.ts";
 import { addMemory, numbersUpTo, reviewTwice } from "./reviewing-server.ts";
 
 /** Lines of each file: about two kilobytes. */
@@ -48,7 +47,7 @@ async function measureOne(size: number, model: InstantModel, measuring: Measurin
   await checkOut(work, "topic");
   const runs = [];
   for (let run = 0; run < LOCAL_RUNS; run++) {
-    runs.push(await reviewLocally({ repo: clone, head: "topic", model, temp: measuring.temp }));
+    runs.push(await reviewLocally({ repo: clone, head: "topic", model, temp: measuring.temp, findings: 1 }));
   }
   measuring.add("local, review", "s", size, median(runs.map(({ seconds }) => seconds)));
   measuring.add("local, first line", "s", size, median(runs.map(({ firstLine }) => firstLine)));
@@ -63,25 +62,12 @@ async function measureOne(size: number, model: InstantModel, measuring: Measurin
 /** The first question to the graph, which indexes the repository, and the second. */
 async function askGraph(repo: string, size: number, measuring: Measuring): Promise<void> {
   measuring.say("  the first question to its graph");
-  const ask = async () => {
-    let peaks = (): Peaks => ({ parent: 0, child: 0 });
-    const { code, stderr } = await runCli(["graph", "where is the invoice of a bill?", "--repo", repo], {
-      env: { HUNKWISE_DATA_DIR: join(measuring.temp, `graph-${size}`) },
-      onStart({ pid }) {
-        peaks = watchMemory(pid ?? 0);
-      },
-    });
-    // 1: nothing was found.
-    if (code !== 0 && code !== 1) throw new Error(`hunkwise graph ended with ${code}: ${stderr}`);
-    return peaks().parent;
-  };
-  let megabytes = 0;
-  const first = await timed(async () => {
-    megabytes = await ask();
-  });
-  measuring.add("local, first graph question", "s", size, first / 1_000);
-  measuring.add("memory, first graph question", "MB", size, megabytes);
-  measuring.add("local, second graph question", "s", size, (await timed(ask)) / 1_000);
+  const args = ["graph", "where is the invoice of a bill?", "--repo", repo];
+  const ask = () => watchCommand(args, { HUNKWISE_DATA_DIR: join(measuring.temp, `graph-${size}`) });
+  const first = await ask();
+  measuring.add("local, first graph question", "s", size, first.seconds);
+  measuring.add("memory, first graph question", "MB", size, first.peaks.parent);
+  measuring.add("local, second graph question", "s", size, (await ask()).seconds);
 }
 
 /** A bare repository of that many files; `topic` changes 50 of them and adds the file with the finding. */

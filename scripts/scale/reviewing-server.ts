@@ -13,9 +13,6 @@ import { type Peaks, watchMemory } from "../bench/memory.ts";
 import { reported } from "../bench/repositories.ts";
 import type { Measuring } from "./dimension.ts";
 
-/** Rare enough to take no time from what is measured. */
-export const WATCH_MS = 25;
-
 /** A reviewer that answers at once: it reports one finding if the finding's place is in what it reads, and finishes. */
 const instantReviewer: FakeScript = ({ messages }) => {
   const turns = messages.filter(({ role }) => role === "assistant").length;
@@ -93,7 +90,7 @@ export async function reviewTwice({ size, git, push }: FirstAndSecond, measuring
   measuring.say("  a server that never saw the repository reviews a pull request, then a push to it");
   await using app = await startReviewingServer();
   const pull = openPull(app, git, `large-${size}`, "topic");
-  const peaks = watchMemory(app.server.process.pid ?? 0, WATCH_MS);
+  const peaks = watchMemory(app.server.process.pid ?? 0);
   const first = await secondsOfReview(app, "opened", pull);
   app.people.push(pull, push);
   const second = await secondsOfReview(app, "synchronize", pull);
@@ -114,7 +111,7 @@ export function addMemory({ add }: Measuring, of: string, size: number, { parent
 }
 
 /** The disk that a folder takes. */
-export async function megabytesOf(folder: string): Promise<number> {
+async function megabytesOf(folder: string): Promise<number> {
   const { stdout } = await promisify(execFile)("du", ["-sk", folder]);
   return Number.parseInt(stdout, 10) / 1024;
 }

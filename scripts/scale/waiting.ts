@@ -18,7 +18,6 @@ import {
   openPull,
   payloadOf,
   startReviewingServer,
-  WATCH_MS,
 } from "./reviewing-server.ts";
 
 const FILES = 20;
@@ -50,7 +49,7 @@ async function measureOne(size: number, postgres: OwnPostgres, measuring: Measur
   writeFileSync(webhooks, JSON.stringify(await Promise.all(pulls.map((pull) => webhookOf(app, pull)))));
 
   measuring.say("  all of them at once");
-  const peaks = watchMemory(app.server.process.pid ?? 0, WATCH_MS);
+  const peaks = watchMemory(app.server.process.pid ?? 0);
   const began = performance.now();
   const program = resolve(import.meta.dirname, "../../test/support/deliver-many.ts");
   const args = [program, app.server.webhookUrl, webhooks, String(WITHIN_MS)];
