@@ -6,8 +6,8 @@ import type { ReviewResult } from "../../src/tasks/shapes/review-result.ts";
 import { GitRepo } from "../../test/support/git-repo.ts";
 import { runCli } from "../../test/support/run-cli.ts";
 import { timed } from "./measure.ts";
+import { addTinyChange } from "./repositories.ts";
 import { type Bench, plainRow } from "./row.ts";
-import { edited, pathOf, textOf } from "./source-text.ts";
 
 const root = join(import.meta.dirname, "../..");
 const LATER_RUNS = 3;
@@ -28,7 +28,8 @@ export async function benchPackage(bench: Bench): Promise<void> {
   bench.add(plainRow("installed package, on the disk", megabytesOf(folder), "MB", 150));
 
   const entry = join(folder, "node_modules/hunkwise/dist/cli.js");
-  const repo = smallRepository(join(bench.temp, "small-repository"));
+  const repo = addTinyChange(GitRepo.create({ dir: join(bench.temp, "small-repository") }), 100);
+  repo.git("checkout", "--quiet", "topic");
   const review = () => timed(() => reviewOffline(entry, repo.dir, bench.temp));
   const first = await review();
   bench.add(plainRow("its first review, of a small repository, offline", first / 1_000, "s", 3));
@@ -57,23 +58,6 @@ function megabytesOf(folder: string): number {
     (path) => lstatSync(join(folder, path)).blocks,
   );
   return (blocks.reduce((sum, one) => sum + one, 0) * 512) / 1024 ** 2;
-}
-
-/** Twenty files of 100 lines; `topic` changes three of them. */
-function smallRepository(dir: string): GitRepo {
-  const repo = GitRepo.create({ dir });
-  const numbers = Array.from({ length: 20 }, (_, number) => number);
-  const text = (number: number) => textOf(number, 100);
-  repo.importCommits([
-    { branch: "main", files: numbers.map((number) => [pathOf(number), text(number)]) },
-    {
-      branch: "topic",
-      parents: ["main"],
-      files: numbers.slice(0, 3).map((number) => [pathOf(number), edited(number, text(number), 3, number)]),
-    },
-  ]);
-  repo.git("checkout", "--quiet", "topic");
-  return repo;
 }
 
 async function reviewOffline(entry: string, repo: string, temp: string): Promise<void> {

@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Content, GitRepo } from "../../test/support/git-repo.ts";
-import { edited, pathOf, textOf } from "./source-text.ts";
+import { edited, editedFile, fileOf, numbersUpTo, pathOf, textOf } from "./source-text.ts";
 
 type Files = [string, Content | null][];
-
-const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, at) => from + at);
 
 /** A file with a hunk every twenty lines. */
 export const manyHunks = { path: "packages/many-hunks.ts", hunks: 200 };
@@ -18,8 +16,8 @@ export const rareText = "needle_of_the_haystack";
 export function createLargeChange(dir: string): GitRepo {
   const repo = GitRepo.create({ dir });
   const lines = 200;
-  const numbered = numbers(manyHunks.hunks * 20).map((line) => `export const line${line} = ${line};`);
-  const base: Files = numbers(5_000).map((number) => [pathOf(number), textOf(number, lines)]);
+  const numbered = numbersUpTo(manyHunks.hunks * 20).map((line) => `export const line${line} = ${line};`);
+  const base: Files = numbersUpTo(5_000).map((number) => fileOf(number, lines));
   base.push([manyHunks.path, `${numbered.join("\n")}\n`]);
 
   const change: Files = [
@@ -28,11 +26,11 @@ export function createLargeChange(dir: string): GitRepo {
       `${numbered.map((line, at) => (at % 20 === 10 ? `${line} // changed` : line)).join("\n")}\n`,
     ],
   ];
-  for (const number of numbers(1_000)) {
+  for (const number of numbersUpTo(1_000)) {
     const path = pathOf(number * 5);
     const text = edited(number * 5, textOf(number * 5, lines), 1 + (number % 5), number);
     if (number % 25 === 0) change.push([path, null]);
-    else if (number % 25 === 1) change.push([pathOf(5_000 + number), textOf(5_000 + number, lines)]);
+    else if (number % 25 === 1) change.push(fileOf(5_000 + number, lines));
     else if (number % 50 === 2) change.push([path, null], [`packages/moved/${number}.ts`, text]);
     else change.push([path, number % 250 === 3 ? `${text}// ${rareText}\n` : text]);
   }
@@ -50,26 +48,31 @@ export const reported = {
   line: 3,
   quote: "  return left.total == right.total;",
 };
+export const reportedFile: [string, string] = [
+  reported.path,
+  `// Compares.\nexport function same(left: Bill, right: Bill): boolean {\n${reported.quote}\n}\n`,
+];
+
+/** Adds twenty files to an empty repository, from a number on; `topic` changes three of them. */
+export function addTinyChange(repo: GitRepo, lines: number, from = 0): GitRepo {
+  const numbers = numbersUpTo(20, from);
+  const change = numbers.slice(0, 3).map((number) => editedFile(number, lines, 3, number));
+  repo.importCommits([
+    { branch: "main", files: numbers.map((number) => fileOf(number, lines)) },
+    { branch: "topic", parents: ["main"], files: change },
+  ]);
+  return repo;
+}
 
 /** 1,000 files of 150 lines, and further ones of 40 up to the number of `files`; `topic` changes 50 of the first and is checked out. */
 export async function createSmallChange(dir: string, files = 1_000): Promise<GitRepo> {
   const repo = GitRepo.create({ dir });
   const lines = 150;
-  const base: Files = numbers(files).map((number) => [
-    pathOf(number),
-    textOf(number, number < 1_000 ? lines : 40),
-  ]);
-  const change: Files = numbers(49).map((number) => [
-    pathOf(number * 20 + (number % 4)),
-    edited(number * 20 + (number % 4), textOf(number * 20 + (number % 4), lines), 4, number),
-  ]);
-  change.push([
-    reported.path,
-    `// Compares.\nexport function same(left: Bill, right: Bill): boolean {\n${reported.quote}\n}\n`,
-  ]);
+  const base = numbersUpTo(files).map((number) => fileOf(number, number < 1_000 ? lines : 40));
+  const change = numbersUpTo(49).map((number) => editedFile(number * 20 + (number % 4), lines, 4, number));
   repo.importCommits([
     { branch: "main", files: base },
-    { branch: "topic", parents: ["main"], files: change },
+    { branch: "topic", parents: ["main"], files: [...change, reportedFile] },
     { branch: "main", files: [["README.md", "Moved on.\n"]] },
   ]);
   await checkOut(repo, "topic");
@@ -94,15 +97,12 @@ export interface ServedRepository {
 export function createServedRepository(dir: string, pulls: number): ServedRepository {
   const repo = GitRepo.create({ dir, bare: true });
   const lines = 40;
-  const base: Files = numbers(20_000).map((number) => [pathOf(number), textOf(number, lines)]);
-  const changeOf = (pull: number): Files =>
-    numbers(50).map((at) => {
-      const number = at * 397 + pull;
-      return [pathOf(number), edited(number, textOf(number, lines), 3, pull * 1000 + at)];
-    });
+  const base = numbersUpTo(20_000).map((number) => fileOf(number, lines));
+  const changeOf = (pull: number) =>
+    numbersUpTo(50).map((at) => editedFile(at * 397 + pull, lines, 3, pull * 1000 + at));
   const [first = "", ...heads] = repo.importCommits([
     { branch: "main", files: base },
-    ...numbers(pulls, 1).map((pull) => ({ branch: "main", files: changeOf(pull) })),
+    ...numbersUpTo(pulls, 1).map((pull) => ({ branch: "main", files: changeOf(pull) })),
   ]);
   repo.git("update-ref", "refs/heads/main", first);
   for (const [at, head] of heads.entries()) repo.git("update-ref", `refs/pull/${at + 1}/head`, head);

@@ -1,3 +1,5 @@
+import { seeded } from "../../test/support/seeded.ts";
+
 /** Generated code that parses, and is as long, varied and repetitive as the files of a real repository. */
 
 interface Language {
@@ -50,20 +52,17 @@ const words =
     " ",
   );
 
-/** Pseudo-random numbers that are the same in each run (mulberry32), so that each run measures the same repositories. */
+/** Pseudo-random numbers that are the same in each run, so that each run measures the same repositories. */
 export class Dice {
-  #state: number;
+  readonly #random: () => number;
 
   constructor(seed: number) {
-    this.#state = seed;
+    this.#random = seeded(seed);
   }
 
   /** A whole number below `bound`. */
   below(bound: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % bound;
+    return (this.#random() * 2 ** 32) % bound;
   }
 
   word(): string {
@@ -92,6 +91,18 @@ export function textOf(number: number, lines: number): string {
   }
   return `${text.join("\n")}\n`;
 }
+
+/** The path and the text of the file with this number. */
+export const fileOf = (number: number, lines: number): [path: string, text: string] => [
+  pathOf(number),
+  textOf(number, lines),
+];
+
+/** The same, edited at `places` places. */
+export const editedFile = (number: number, lines: number, places: number, seed: number) =>
+  [pathOf(number), edited(number, textOf(number, lines), places, seed)] satisfies [string, string];
+
+export const numbersUpTo = (count: number, from = 0) => Array.from({ length: count }, (_, at) => from + at);
 
 /** A statement in the language of the file with this number. */
 function statement(number: number, dice: Dice): string {

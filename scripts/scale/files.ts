@@ -4,11 +4,11 @@ import { GitRepo } from "../../test/support/git-repo.ts";
 import { type InstantModel, startInstantModel } from "../bench/instant-model.ts";
 import { reviewLocally } from "../bench/local-review.ts";
 import { median } from "../bench/measure.ts";
-import { checkOut, reported } from "../bench/repositories.ts";
-import { edited, pathOf, textOf } from "../bench/source-text.ts";
+import { checkOut, reportedFile } from "../bench/repositories.ts";
+import { editedFile, fileOf, numbersUpTo } from "../bench/source-text.ts";
 import { watchCommand } from "../bench/watch-command.ts";
 import type { Measured, Measuring } from "./dimension.ts";
-import { addMemory, numbersUpTo, reviewTwice } from "./reviewing-server.ts";
+import { addMemory, reviewTwice } from "./reviewing-server.ts";
 
 /** Lines of each file: about two kilobytes. */
 const LINES = 40;
@@ -75,14 +75,11 @@ function createRepository(dir: string, size: number): GitRepo {
   const repo = GitRepo.create({ dir, bare: true });
   for (let from = 0; from < size; from += A_BATCH) {
     const numbers = numbersUpTo(Math.min(A_BATCH, size - from), from);
-    repo.importCommits([
-      { branch: "main", files: numbers.map((number) => [pathOf(number), textOf(number, LINES)]) },
-    ]);
+    repo.importCommits([{ branch: "main", files: numbers.map((number) => fileOf(number, LINES)) }]);
   }
-  const finding = `// Compares.\nexport function same(left: Bill, right: Bill): boolean {\n${reported.quote}\n}\n`;
   const change = changedOf(size, CHANGED, 0).map((number) => changeOf(number, 0));
   repo.importCommits([
-    { branch: "topic", parents: ["main"], files: [...change, [reported.path, finding]] },
+    { branch: "topic", parents: ["main"], files: [...change, reportedFile] },
     { branch: "main", files: [["README.md", "Moved on.\n"]] },
   ]);
   return repo;
@@ -94,5 +91,4 @@ function changedOf(size: number, count: number, from: number): number[] {
   return [...new Set(all)];
 }
 
-const changeOf = (number: number, seed: number) =>
-  [pathOf(number), edited(number, textOf(number, LINES), 3, seed + number)] as const;
+const changeOf = (number: number, seed: number) => editedFile(number, LINES, 3, seed + number);

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { GitRepo, type ImportedCommit } from "../../test/support/git-repo.ts";
-import { edited, pathOf, textOf } from "../bench/source-text.ts";
+import { editedFile, fileOf, numbersUpTo } from "../bench/source-text.ts";
 import type { Measured } from "./dimension.ts";
-import { numbersUpTo, reviewTwice } from "./reviewing-server.ts";
+import { reviewTwice } from "./reviewing-server.ts";
 
 const FILES = 500;
 const LINES = 40;
@@ -24,7 +24,7 @@ export const history: Measured = {
     const git = GitRepo.create({ dir: join(measuring.temp, "history.git"), bare: true });
     // Compression would only take time.
     git.git("config", "core.compression", "0");
-    git.importCommits([{ branch: "main", files: numbersUpTo(FILES).map(fileOf) }]);
+    git.importCommits([{ branch: "main", files: numbersUpTo(FILES).map((number) => fileOf(number, LINES)) }]);
     let commits = 0;
     for (const size of sizes) {
       measuring.say(`  growing the history to ${size} MB`);
@@ -33,22 +33,14 @@ export const history: Measured = {
         git.importCommits(numbersUpTo(Math.min(A_BATCH, wanted - commits), commits).map(pictureCommit));
       }
       commits = wanted;
-      git.importCommits([
-        {
-          branch: "topic",
-          parents: ["main"],
-          files: numbersUpTo(CHANGED).map((number) => changeOf(number)),
-        },
-      ]);
-      const push = Object.fromEntries(numbersUpTo(CHANGED / 2, CHANGED).map((number) => changeOf(number)));
+      git.importCommits([{ branch: "topic", parents: ["main"], files: numbersUpTo(CHANGED).map(changeOf) }]);
+      const push = Object.fromEntries(numbersUpTo(CHANGED / 2, CHANGED).map(changeOf));
       await reviewTwice({ size, git, push }, measuring);
     }
   },
 };
 
-const fileOf = (number: number) => [pathOf(number), textOf(number, LINES)] as const;
-const changeOf = (number: number) =>
-  [pathOf(number), edited(number, textOf(number, LINES), 3, number)] as const;
+const changeOf = (number: number) => editedFile(number, LINES, 3, number);
 
 const pictureCommit = (commit: number): ImportedCommit => ({
   branch: "main",

@@ -4,31 +4,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type AppUnderTest, startApp } from "../../test/support/app-under-test.ts";
-import type { FakeScript } from "../../test/support/fake-openai.ts";
 import type { GitRepo } from "../../test/support/git-repo.ts";
 import { deliver } from "../../test/support/github-double/deliver.ts";
 import { headOf, type Pull } from "../../test/support/github-double/model.ts";
 import { type PullAction, pullRequestPayload } from "../../test/support/github-double/payloads.ts";
+import { instantReviewer } from "../bench/instant-reviewer.ts";
 import { type Peaks, watchMemory } from "../bench/memory.ts";
-import { reported } from "../bench/repositories.ts";
 import type { Measuring } from "./dimension.ts";
-
-/** A reviewer that answers at once: it reports one finding if the finding's place is in what it reads, and finishes. */
-const instantReviewer: FakeScript = ({ messages }) => {
-  const turns = messages.filter(({ role }) => role === "assistant").length;
-  const isHere = messages.some(({ content }) => String(content).includes(reported.path));
-  const finish = { name: "finish_review", arguments: { summary: "Compares totals." } };
-  const report = {
-    name: "report_finding",
-    arguments: {
-      ...{ path: reported.path, line: reported.line, quote: reported.quote },
-      ...{ severity: "low", category: "correctness", confidence: 0.5 },
-      title: "Totals are compared loosely",
-      body: "A total that is text equals one that is a number.",
-    },
-  };
-  return { tool_calls: [isHere && turns === 0 ? report : finish] };
-};
 
 /** Starts a server with an empty data folder that has reviewed a first small pull request, so that its code is loaded. */
 export async function startReviewingServer(env: Record<string, string> = {}): Promise<AppUnderTest> {
@@ -115,5 +97,3 @@ async function megabytesOf(folder: string): Promise<number> {
   const { stdout } = await promisify(execFile)("du", ["-sk", folder]);
   return Number.parseInt(stdout, 10) / 1024;
 }
-
-export const numbersUpTo = (count: number, from = 0) => Array.from({ length: count }, (_, at) => from + at);

@@ -9,20 +9,12 @@ import { signatureOf } from "../../test/support/github-double/deliver.ts";
 import type { Pull } from "../../test/support/github-double/model.ts";
 import { type OwnPostgres, startPostgres } from "../../test/support/postgres.ts";
 import { watchMemory } from "../bench/memory.ts";
-import { edited, pathOf, textOf } from "../bench/source-text.ts";
+import { addTinyChange } from "../bench/repositories.ts";
+import { numbersUpTo } from "../bench/source-text.ts";
 import type { Measured, Measuring } from "./dimension.ts";
-import {
-  addMemory,
-  isReviewed,
-  numbersUpTo,
-  openPull,
-  payloadOf,
-  startReviewingServer,
-} from "./reviewing-server.ts";
+import { addMemory, isReviewed, openPull, payloadOf, startReviewingServer } from "./reviewing-server.ts";
 
-const FILES = 20;
 const LINES = 40;
-const CHANGED = 3;
 /** All webhooks arrive in this time. */
 const WITHIN_MS = 1_000;
 
@@ -43,7 +35,8 @@ async function measureOne(size: number, postgres: OwnPostgres, measuring: Measur
   await using app = await startReviewingServer({ DATABASE_URL: await postgres.createDatabase() });
   const pulls = numbersUpTo(size).map((number) => {
     const name = `of-${size}-${number}`;
-    return openPull(app, createRepository(join(measuring.temp, `${name}.git`), number), name, "topic");
+    const repo = GitRepo.create({ dir: join(measuring.temp, `${name}.git`), bare: true });
+    return openPull(app, addTinyChange(repo, LINES, number * 20), name, "topic");
   });
   const webhooks = join(measuring.temp, `webhooks-${size}.json`);
   writeFileSync(webhooks, JSON.stringify(await Promise.all(pulls.map((pull) => webhookOf(app, pull)))));
@@ -63,23 +56,6 @@ async function measureOne(size: number, postgres: OwnPostgres, measuring: Measur
   measuring.add("of that, each", "s", size, seconds / size);
   measuring.add("slowest answer to a webhook", "s", size, Math.max(...answers.map(({ ms }) => ms)) / 1_000);
   addMemory(measuring, "server", size, peaks());
-}
-
-function createRepository(dir: string, seed: number): GitRepo {
-  const repo = GitRepo.create({ dir, bare: true });
-  const numbers = numbersUpTo(FILES, seed * FILES);
-  const text = (number: number) => textOf(number, LINES);
-  repo.importCommits([
-    { branch: "main", files: numbers.map((number) => [pathOf(number), text(number)]) },
-    {
-      branch: "topic",
-      parents: ["main"],
-      files: numbers
-        .slice(0, CHANGED)
-        .map((number) => [pathOf(number), edited(number, text(number), 3, number)]),
-    },
-  ]);
-  return repo;
 }
 
 /** The request of a webhook, as `deliver-many.ts` sends it. */
