@@ -2,7 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { isOver, renderAmount } from "./bench/row.ts";
+import { cellsOf } from "./bench/row.ts";
+import { markdownTable } from "./table.ts";
 
 const folder = join(import.meta.dirname, "../docs/figures");
 export const benchFile = join(folder, "bench.json");
@@ -72,14 +73,10 @@ export function benchTable(): string {
   const recorded = readFigures(benchFile, RecordedBench);
   if (recorded === null) return NOTHING;
   const { rows } = recorded;
-  const cells = rows.map((row) => [
-    row.what.trim(),
-    row.ours,
-    row.reference,
-    renderAmount(row.value, row.unit),
-    row.limit === null ? "" : renderAmount(row.limit, row.unit),
-    row.limit === null ? "for information" : isOver(row) ? "**over**" : "holds",
-  ]);
+  const cells = rows.map((row) => {
+    const [what = "", ...rest] = cellsOf(row);
+    return [what.trim(), ...rest.map((cell) => (cell === "over" ? "**over**" : cell))];
+  });
   return [
     originLine(recorded),
     markdownTable(["what", "ours", "reference", "measured", "limit", ""], cells),
@@ -111,9 +108,3 @@ function amountAt(value: number | undefined, unit: Curve["unit"]): string {
 
 const originLine = ({ date, machine }: { date: string; machine: string }) =>
   `Measured ${date}: ${machine.split("\n").join("; ")}.`;
-
-export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
-}

@@ -36,9 +36,10 @@ import { eventSchema } from "../src/report/event.ts";
 import { reviewJsonSchema } from "../src/report/json.ts";
 import { rulesFolder } from "../src/tasks/rules/analyzers/analyze-change.ts";
 import { ruleLanguages } from "../src/tasks/rules/analyzers/rule-file.ts";
-import { benchTable, markdownTable, scaleTables } from "./figures.ts";
+import { benchTable, scaleTables } from "./figures.ts";
 import { repositoryOf, textsOf, withOwner } from "./repository.ts";
 import { ruleList } from "./rule-source.ts";
+import { markdownTable } from "./table.ts";
 
 const root = join(import.meta.dirname, "..");
 interface Schema {

@@ -1,4 +1,5 @@
 import pc from "picocolors";
+import { textTable } from "../table.ts";
 import type { Comparison } from "./measure.ts";
 
 /** One row of the final table. */
@@ -61,29 +62,22 @@ export function plainRow(what: string, value: number, unit: Row["unit"], limit: 
 
 export const isOver = ({ value, limit }: Pick<Row, "value" | "limit">) => limit !== null && value > limit;
 
+/** What a table says about a row. */
+export function cellsOf(row: Row): string[] {
+  const { what, ours, reference, value, unit, limit } = row;
+  const most = limit === null ? "" : renderAmount(limit, unit);
+  const end = limit === null ? "for information" : isOver(row) ? "over" : "holds";
+  return [what, ours, reference, renderAmount(value, unit), most, end];
+}
+
 export function renderTable(rows: readonly Row[]): string {
-  const cells = rows.map((row) => [
-    row.what,
-    row.ours,
-    row.reference,
-    renderAmount(row.value, row.unit),
-    row.limit === null ? "" : renderAmount(row.limit, row.unit),
-    row.limit === null ? "" : isOver(row) ? "over" : "ok",
-  ]);
-  const heading = ["", "ours", "reference", "measured", "limit", ""];
-  const table = [heading, ...cells];
-  const widths = heading.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
-  return table
-    .map((line) =>
-      line.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))),
-    )
-    .map((line, at) => colored(line.join("  ").trimEnd(), at === 0 ? undefined : rows[at - 1]))
-    .join("\n");
+  const titles = ["", ">ours", ">reference", ">measured", ">limit", ""];
+  const [heading = "", rule = "", ...lines] = textTable(titles, rows.map(cellsOf)).split("\n");
+  return [pc.bold(heading), rule, ...lines.map((line, at) => colored(line, rows[at]))].join("\n");
 }
 
 function colored(line: string, row: Row | undefined): string {
-  if (row === undefined) return pc.bold(line);
-  if (row.limit === null) return pc.dim(line);
+  if (row === undefined || row.limit === null) return pc.dim(line);
   return isOver(row) ? pc.red(line) : line;
 }
 

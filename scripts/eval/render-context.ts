@@ -1,23 +1,13 @@
 import { count, thousands } from "../../src/core/text/count.ts";
 import { plainLine } from "../../src/report/terminal-style.ts";
+import { markdownTable, textTable } from "../table.ts";
 import type { CallerCount, Share } from "./needed-lines.ts";
 import type { ContextResult, ContextRow } from "./run-context.ts";
-import { columnsOf, markdownTable, textTable } from "./table.ts";
 
-const columns = columnsOf(
-  ...[
-    "case",
-    ">needed lines",
-    "shown",
-    ">units",
-    ">characters",
-    ">of them diff",
-    ">code around it",
-    ">callers",
-    ">false",
-    ">ms",
-  ],
-);
+const columns = [
+  ...["case", ">needed lines", "shown", ">units", ">characters", ">of them diff", ">code around it"],
+  ...[">callers", ">false", ">ms"],
+];
 
 /** Whether all needed lines are shown; "-" if none are needed. */
 export function shownWord({

@@ -3,9 +3,9 @@ import { count, thousands } from "../../src/core/text/count.ts";
 import { cutCharacters } from "../../src/core/text/cut.ts";
 import { dollars, duration } from "../../src/report/outcome.ts";
 import { plainLine } from "../../src/report/terminal-style.ts";
+import { textTable } from "../table.ts";
 import type { CaseResult, Settings } from "./case-result.ts";
 import { type Figures, figuresOf, type Share } from "./figures.ts";
-import { columnsOf, textTable } from "./table.ts";
 
 /** The result of a run. */
 export interface Evaluation {
@@ -15,10 +15,10 @@ export interface Evaluation {
   failed: readonly { case: string; error: string }[];
 }
 
-const columns = columnsOf(
+const columns = [
   ...["case", ">found", ">findings", ">recall", ">precision", ">F1"],
   ...[">requests", ">tokens", ">cost", ">time", "remarks"],
-);
+];
 
 /** A readable table. */
 export function renderEvaluation(evaluation: Evaluation): string {
@@ -75,7 +75,7 @@ function cells(name: string, figures: Figures): string[] {
 const percent = (share: number | null | undefined) =>
   share === null || share === undefined ? "-" : `${Math.round(share * 100)} %`;
 
-const shareColumns = columnsOf("share", ">of", ">%", ">95 % interval");
+const shareColumns = ["share", ">of", ">%", ">95 % interval"];
 
 /** Each share with its counts and its interval. */
 function shares({ recall, precision, truth, usefulness }: Figures, { judge }: Settings): string {
@@ -100,10 +100,10 @@ function shares({ recall, precision, truth, usefulness }: Figures, { judge }: Se
   ]);
 }
 
-const severityColumns = columnsOf(
+const severityColumns = [
   ...["severity", ">known", ">found", ">findings", ">on lines", ">on files", ">in the summary"],
   ...[">name an issue", ">worth fixing", ">useful", ">noise", ">false", ">unknown"],
-);
+];
 
 /** Severities of issues are people's, those of findings the review's. Empty if there are neither. */
 function severityTable({ severities: all }: Figures): string {

@@ -215,7 +215,7 @@ describe("first messages as reviews send them", () => {
     expect(result.rows.map(shownWord)).toEqual(["yes", "part", "-"]);
     expect(wholeCases(result.rows)).toBe(1);
     const text = contextMarkdown(result);
-    expect(text).toMatch(/^\| total +\| +4 of 5 \| 1 of 2 \| +3 \|/m);
+    expect(text).toMatch(/^\| total \| 4 of 5 \| 1 of 2 \| 3 \|/m);
     expect(text).toContain("in 1 of 2 cases with known issues. 1 clean case needs nothing.");
     expect(text).not.toMatch(/sum|price/i);
   });
