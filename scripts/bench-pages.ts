@@ -4,12 +4,8 @@
  */
 import { Hono } from "hono";
 import pc from "picocolors";
-import { findings } from "../src/pages/findings.ts";
-import { health } from "../src/pages/health.ts";
-import { insights } from "../src/pages/insights.ts";
-import { now } from "../src/pages/now.ts";
-import { review } from "../src/pages/review.ts";
-import { reviews } from "../src/pages/reviews.ts";
+import { loadRepoConfig } from "../src/config/load-config.ts";
+import { allRoutes } from "../src/pages/pages.ts";
 import type { PagesEnv, Viewer } from "../src/pages/viewer.ts";
 import { openPostgresDatabase } from "../src/server/queue/postgres-database.ts";
 import { openReader, type Reader } from "../src/server/queue/reader.ts";
@@ -19,6 +15,7 @@ import { TempFolder } from "../test/support/git-repo.ts";
 import { query, startPostgres } from "../test/support/postgres.ts";
 import { seededId, seededRepository, seedHistory } from "../test/support/seeded-history.ts";
 import { describeMachine } from "./bench/machine.ts";
+import { median } from "./bench/measure.ts";
 
 const [runs, repositories, mostMs, rounds] = [Number(process.argv[2] ?? 100_000), 1_000, 200, 15];
 const time = Date.parse("2026-11-27T08:00:00Z");
@@ -67,19 +64,21 @@ const addresses = [
 
 async function measure(where: string, reader: Reader): Promise<number> {
   const { run } = reader;
-  const deps = { run, webUrl: "https://github.com", now: () => time };
+  const routes = allRoutes({
+    ...{ run, webUrl: "https://github.com", now: () => time, installationConcurrency: 4 },
+    retentionMs: 30 * 86_400_000,
+    loadConfiguration: () => loadRepoConfig(async () => undefined),
+    checkAll: async () => [],
+    accept: async () => false,
+    onAccepted: () => {},
+  });
   let slow = 0;
   for (const [who, viewer] of Object.entries(viewers)) {
     const app = new Hono<PagesEnv>().use(async (context, next) => {
       context.set("viewer", viewer);
       await next();
     });
-    app.route("/", now({ ...deps, installationConcurrency: 4 }));
-    app.route("/", reviews(deps));
-    app.route("/", review({ ...deps, retentionMs: 30 * 86_400_000 }));
-    app.route("/", findings(deps));
-    app.route("/", insights(deps));
-    app.route("/", health({ ...deps, checkAll: async () => [] }));
+    for (const route of routes) app.route("/", route);
     for (const address of addresses) {
       const took: number[] = [];
       let bytes = 0;
@@ -88,15 +87,14 @@ async function measure(where: string, reader: Reader): Promise<number> {
         bytes = (await (await app.request(address)).text()).length;
         took.push(performance.now() - start);
       }
-      const median = took.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? 0;
+      const middle = median(took);
       // A file is no page: it is written while it is read.
-      const isSlow = median >= mostMs && !address.includes(".csv");
+      const isSlow = middle >= mostMs && !address.includes(".csv");
       if (isSlow) slow++;
-      const line = `${where.padEnd(9)} ${who.padEnd(21)} ${median.toFixed(1).padStart(7)} ms  most ${Math.max(
-        ...took,
-      )
+      const times = `${middle.toFixed(1).padStart(7)} ms  most ${Math.max(...took)
         .toFixed(0)
-        .padStart(5)} ms ${String(bytes).padStart(8)} B  ${address}`;
+        .padStart(5)} ms`;
+      const line = `${where.padEnd(9)} ${who.padEnd(21)} ${times} ${String(bytes).padStart(8)} B  ${address}`;
       console.log(isSlow ? pc.red(line) : line);
     }
   }

@@ -100,10 +100,4 @@ for (const [name, inputs] of [
 ${name}: all secrets: found ${share(positive, isFound)}, certain ${share(positive, isCertain)}
 ${name}: no secrets: found ${share(negative, isFound)}, certain ${share(negative, isCertain)}
 `);
-  if (process.env.SHOW === undefined) continue;
-  for (const one of inputs)
-    if (one.isSecret ? isInTable(one.rule) && !isFound(one) : isFound(one))
-      process.stdout.write(
-        `  ${one.isSecret ? "missed" : "wrong"} ${one.rule} ${JSON.stringify(one.text.slice(0, 300))} ${JSON.stringify(secretFormsIn(one.text).map(({ kind }) => kind))}\n`,
-      );
 }

@@ -120,7 +120,7 @@ try {
     const page = await browser.newPage({ viewport: size, colorScheme: theme, javaScriptEnabled: false });
     await page.goto(url);
     const path = join(images, `${name}.png`);
-    await page.screenshot({ path, fullPage: process.argv.includes("--whole") });
+    await page.screenshot({ path });
     spawnSync("pngquant", ["--force", "--output", path, "128", path]);
     console.log(`${path} ${Math.ceil(statSync(path).size / 1_000)} kB`);
     await page.close();
