@@ -1,6 +1,9 @@
 import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import type { AppCredentials, Env } from "../../config/env.ts";
+import { isInPackage, ownFolder } from "../../config/folders.ts";
 import { readServerEnv } from "../../config/server-env.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -62,6 +65,11 @@ async function openServerLog(env: Env): Promise<Logger> {
   for (const notice of env.notices) log.warn(notice);
   const danger = await dangerOf(env.dataDir);
   if (danger) log.warn(`The data folder ${env.dataDir} ${danger.says}. ${danger.remedy}`);
+  const settings = join(ownFolder, ".env");
+  if (isInPackage(settings) && existsSync(settings))
+    log.warn(
+      `An update deletes ${settings}, which is in the installed program. Set its variables in the environment.`,
+    );
   return log;
 }
 
