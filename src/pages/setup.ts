@@ -148,7 +148,7 @@ export async function startSetup(options: SetupOptions): Promise<RunningSetup> {
   report();
   const local = `http://localhost:${server.port}`;
   log.info(
-    `There is no GitHub App yet. To create it, open ${local}/?key=${key} on this machine, or the same path at this server's address on another`,
+    `There is no GitHub App yet. To create it, open ${local}/?key=${key} on this machine; from another one, open the same path at this server's public address`,
   );
   const close = async () => {
     stopped.abort();
