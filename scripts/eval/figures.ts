@@ -1,5 +1,5 @@
 import { type Severity, severities } from "../../src/core/finding.ts";
-import type { TotalUsage } from "../../src/tasks/shapes/review-result.ts";
+import { sumOfUsage, type TotalUsage } from "../../src/tasks/shapes/review-result.ts";
 import { type CaseResult, type Channel, channels } from "./case-result.ts";
 import { type Worth, worths } from "./judge.ts";
 import { type FindingVerdict, findingVerdicts } from "./match-findings.ts";
@@ -101,8 +101,8 @@ export function figuresOf(results: readonly CaseResult[]): Figures {
         ...{ channels: channelsOf(reported), verdicts: verdictsOf(reported), worths: worthsOf(reported) },
       };
     }),
-    usage: sumOfUsage(results.map((one) => one.usage)),
-    judge_usage: sumOfUsage(results.map((one) => one.judge_usage)),
+    usage: totalUsage(results.map((one) => one.usage)),
+    judge_usage: totalUsage(results.map((one) => one.judge_usage)),
     unjudged: results.reduce((sum, one) => sum + one.unjudged, 0),
     duration_ms: results.reduce((sum, one) => sum + one.duration_ms, 0),
   };
@@ -154,15 +154,9 @@ function harmonicMean(recall: Share | null, precision: Share | null): number | n
   return (2 * recall.share * precision.share) / (recall.share + precision.share);
 }
 
-/** The cost is null if one of them is. */
-export function sumOfUsage(usages: readonly TotalUsage[]): TotalUsage {
-  const sum = (pick: (usage: TotalUsage) => number) =>
-    usages.reduce((total, usage) => total + pick(usage), 0);
-  return {
-    requests: sum((usage) => usage.requests),
-    prompt_tokens: sum((usage) => usage.prompt_tokens),
-    cached_tokens: sum((usage) => usage.cached_tokens),
-    completion_tokens: sum((usage) => usage.completion_tokens),
-    cost_usd: usages.some((usage) => usage.cost_usd === null) ? null : sum((usage) => usage.cost_usd ?? 0),
-  };
-}
+const noUsage: TotalUsage = {
+  ...{ requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0 },
+  cost_usd: 0,
+};
+
+export const totalUsage = (usages: readonly TotalUsage[]): TotalUsage => usages.reduce(sumOfUsage, noUsage);

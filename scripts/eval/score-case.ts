@@ -1,7 +1,7 @@
 import pMap from "p-map";
 import type { EvalCase } from "./case-format.ts";
 import type { CaseResult, Settings } from "./case-result.ts";
-import { isUnweighed, sumOfUsage } from "./figures.ts";
+import { isUnweighed, totalUsage } from "./figures.ts";
 import type { Judge } from "./judge.ts";
 import { matchFindings } from "./match-findings.ts";
 import type { OpenCase, Reviewed } from "./open-case.ts";
@@ -50,7 +50,7 @@ export async function scoreCase(
     stop_reason: review.stop_reason,
     coverage: { hunks_total, hunks_served },
     usage: review.usage,
-    judge_usage: judge?.usage() ?? sumOfUsage([]),
+    judge_usage: judge?.usage() ?? totalUsage([]),
     unjudged: matching.unjudged,
     duration_ms: review.duration_ms,
   };
@@ -74,5 +74,5 @@ export async function weighFindings(
     },
     { concurrency: CONCURRENCY },
   );
-  return { ...result, findings, judge_usage: sumOfUsage([result.judge_usage, judge.usage()]) };
+  return { ...result, findings, judge_usage: totalUsage([result.judge_usage, judge.usage()]) };
 }

@@ -3,7 +3,7 @@ import { eachRole, factsOf } from "../agent/llm/model.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { type ProveInput, type ProveResult, proveTask, targetsOf } from "../tasks/prove/prove-input.ts";
 import type { Limits } from "../tasks/shapes/review-input.ts";
-import type { ReviewResult, TotalUsage } from "../tasks/shapes/review-result.ts";
+import { type ReviewResult, sumOfUsage } from "../tasks/shapes/review-result.ts";
 import type { TestPlace } from "./messages.ts";
 import { runTask, type TaskOptions } from "./run-task.ts";
 import type { StartedProcess } from "./start-process.ts";
@@ -75,20 +75,10 @@ function withProofs(result: ReviewResult, { proofs, usage }: ProveResult): Revie
   const byId = new Map(proofs.map(({ id, proof }) => [id, proof]));
   return {
     ...result,
-    usage: sumOf(result.usage, usage),
+    usage: sumOfUsage(result.usage, usage),
     findings: result.findings.map(({ finding, placement }) => {
       const proof = byId.get(finding.id);
       return { finding: proof ? { ...finding, proof } : finding, placement };
     }),
-  };
-}
-
-function sumOf(one: TotalUsage, other: TotalUsage): TotalUsage {
-  return {
-    requests: one.requests + other.requests,
-    prompt_tokens: one.prompt_tokens + other.prompt_tokens,
-    cached_tokens: one.cached_tokens + other.cached_tokens,
-    completion_tokens: one.completion_tokens + other.completion_tokens,
-    cost_usd: one.cost_usd === null || other.cost_usd === null ? null : one.cost_usd + other.cost_usd,
   };
 }

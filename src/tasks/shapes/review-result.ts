@@ -134,6 +134,17 @@ export const TotalUsage = z.strictObject({
 });
 export type TotalUsage = z.infer<typeof TotalUsage>;
 
+/** The cost is null if one of them is. */
+export function sumOfUsage(one: TotalUsage, other: TotalUsage): TotalUsage {
+  return {
+    requests: one.requests + other.requests,
+    prompt_tokens: one.prompt_tokens + other.prompt_tokens,
+    cached_tokens: one.cached_tokens + other.cached_tokens,
+    completion_tokens: one.completion_tokens + other.completion_tokens,
+    cost_usd: one.cost_usd === null || other.cost_usd === null ? null : one.cost_usd + other.cost_usd,
+  };
+}
+
 /** What the result of work that is no review says of its models. */
 export const WorkResult = z.strictObject({
   /** Names of the models that answered. */
