@@ -61,7 +61,9 @@ describe("deploy/hunkwise.service", () => {
     // The program is not installed here.
     writeFileSync(file, deployed("hunkwise.service").replace("ExecStart=hunkwise", "ExecStart=/bin/true"));
     const verified = spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" });
-    expect([verified.status, verified.stderr]).toEqual([0, ""]);
+    // It also warns of the machine's own units.
+    const warnings = verified.stderr.split("\n").filter((line) => line.includes("hunkwise"));
+    expect([verified.status, warnings]).toEqual([0, []]);
     const security = spawnSync("systemd-analyze", ["security", "--offline=true", "--threshold=35", file]);
     expect(security.status).toBe(0);
   });
