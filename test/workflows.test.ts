@@ -17,6 +17,7 @@ interface Job {
   "continue-on-error"?: boolean;
   permissions?: Record<string, string>;
   "timeout-minutes"?: number;
+  environment?: string;
   needs?: string | string[];
   steps: Step[];
 }
@@ -101,4 +102,52 @@ it("Hunkwise reviews its own pull requests with the events and permissions that 
   const { permissions, ...recommended }: Workflow = parse(block);
   expect(recommended).toMatchObject({ on, concurrency, jobs: { review: { if: jobs.review?.if } } });
   expect(jobs.review?.permissions).toEqual(permissions);
+});
+
+describe("the workflow of a release", () => {
+  const { on, jobs } = workflow("release");
+  const publishing = Object.entries(jobs).filter(([, job]) => job.environment !== undefined);
+  const commands = (job: Job | undefined) => job?.steps.flatMap(({ run }) => run ?? []) ?? [];
+
+  it("A person starts the release and names the version", () => {
+    expect(on).toEqual({
+      workflow_dispatch: { inputs: { version: expect.objectContaining({ required: true }) } },
+    });
+  });
+
+  it("A clone cannot be published: npm refuses a private package, and a public one without provenance", () => {
+    expect(packageJson).toMatchObject({ private: true, publishConfig: { provenance: true } });
+  });
+
+  it("The release has no secret: npm, Sigstore and the MCP Registry trust the workflow's identity", () => {
+    expect(read(".github/workflows/release.yml")).not.toMatch(/secrets\.|NPM_TOKEN|NODE_AUTH_TOKEN/);
+    const identified = Object.entries(jobs).filter(([, job]) => job.permissions?.["id-token"] === "write");
+    expect(identified.map(([name]) => name)).toEqual(["npm", "image", "release", "mcp"]);
+  });
+
+  it("Only jobs that an environment guards may write or identify themselves", () => {
+    expect(publishing.map(([name]) => name)).toEqual(["npm", "image", "release", "mcp"]);
+    for (const [name, { permissions }] of Object.entries(jobs).filter(([, job]) => !job.environment))
+      expect([name, Object.values(permissions ?? {})]).not.toEqual([name, expect.arrayContaining(["write"])]);
+    const { npm, ...others } = jobs;
+    expect(Object.values(others).map(({ environment }) => environment)).not.toContain(npm?.environment);
+  });
+
+  it("What is published is made where nothing else runs, by the command of the dry run", () => {
+    const made = commands(jobs.package).filter((command) => !command.includes("sha256sum"));
+    expect(made).toEqual(["npm ci --ignore-scripts", 'npm run -s release -- --make --version "$VERSION"']);
+    expect(commands(jobs.check)).toContain("npm run -s release -- --check --without image");
+    expect(commands(jobs.check)).toContain("npm run check");
+  });
+
+  it("A job that publishes runs no code of ours, waits for the checks, and first compares its files with what was made", () => {
+    for (const [name, job] of publishing) {
+      const waitsFor = [job.needs].flat().flatMap((one = "") => [one, ...[jobs[one]?.needs].flat()]);
+      expect([name, waitsFor]).toEqual([name, expect.arrayContaining(["package", "check"])]);
+      expect(commands(job).filter((command) => /npm (ci|install|run)|npx|node /.test(command))).toEqual([]);
+      expect(commands(job)[0]).toBe(
+        'echo "$SUMS  SHA256SUMS" | sha256sum --check && sha256sum --check SHA256SUMS',
+      );
+    }
+  });
 });

@@ -33,6 +33,11 @@ export function isFull(error: unknown): boolean {
 
 /** Checks what is needed after an App exists: GitHub issues its key only once, and the process that receives it must be able to continue. */
 export async function requireNextStart(env: Env): Promise<void> {
+  const { metricsHost: host, metricsPort: port } = env;
+  if (port !== null) {
+    const { requireFree } = await import("../server/webhooks/http.ts");
+    await requireFree({ host, port, variable: "HUNKWISE_METRICS_PORT" });
+  }
   const { openStores } = await import("../server/queue/stores.ts");
   const { queue } = await openStores({ databaseUrl: env.databaseUrl, dataFolder: env.dataDir });
   try {

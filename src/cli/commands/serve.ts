@@ -175,15 +175,6 @@ async function startOperator({ metricsHost: host, metricsPort }: Env, { health, 
 async function setUp(env: Env, log: Logger, signal: AbortSignal): Promise<Env> {
   useProxy(env);
   await requireNextStart(env);
-  if (env.metricsPort !== null) {
-    const { requireFree } = await import("../../server/webhooks/http.ts");
-    const metrics = {
-      host: env.metricsHost,
-      port: env.metricsPort,
-      variable: "HUNKWISE_METRICS_PORT",
-    } as const;
-    await requireFree({ ...metrics, log });
-  }
   const { startSetup } = await import("../../pages/setup.ts");
   const { openLog } = await import("../open-app.ts");
   const { checkModel } = await import("./doctor.ts");

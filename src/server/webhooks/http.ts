@@ -30,16 +30,19 @@ export interface Timeouts {
   requestMs: number;
 }
 
-interface ListenOptions {
+interface Address {
   host: string | null;
   port: number;
+  /** The variable that sets the port. */
+  variable?: "PORT" | "HUNKWISE_METRICS_PORT";
+}
+
+interface ListenOptions extends Address {
   log: Logger;
   timeouts?: Timeouts | undefined;
   mostConnections?: number;
   /** Time for running requests to end after the server is closed. Default 5 s. */
   closeGraceMs?: number;
-  /** The variable that sets the port. */
-  variable?: "PORT" | "HUNKWISE_METRICS_PORT";
 }
 
 export interface RunningServer {
@@ -76,6 +79,7 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
   makeRoom(server, options.mostConnections ?? most.connections);
   server.maxRequestsPerSocket = most.requestsAConnection;
   const port = await bind(server, options);
+  server.on("error", (error) => options.log.error({ err: error }, "The web server failed"));
   return { port, close: () => shut(server, options.closeGraceMs ?? longestCloseMs) };
 }
 
@@ -151,19 +155,18 @@ async function answerOf(handler: Handler, request: IncomingMessage, log: Logger)
 }
 
 /** Rejects with `config_invalid` if the address is not available now. */
-export async function requireFree(options: ListenOptions): Promise<void> {
+export async function requireFree(address: Address): Promise<void> {
   const server = createServer();
-  await bind(server, options);
+  await bind(server, address);
   await once(server.close(), "close");
 }
 
-async function bind(server: Server, { host, port, log, variable }: ListenOptions): Promise<number> {
+async function bind(server: Server, { host, port, variable }: Address): Promise<number> {
   try {
     await once(server.listen({ port, ...(host && { host }) }), "listening");
   } catch (error) {
     throw unusable(error, host, port, variable ?? "PORT");
   }
-  server.on("error", (error) => log.error({ err: error }, "The web server failed"));
   return (server.address() as AddressInfo).port;
 }
 
